@@ -251,8 +251,13 @@ int rt_transformer_extent(const rt_transformer_options *options, int T);
  * the layer has no positions. Layer -1: the maximum. */
 int rt_transformer_reach(const rt_transformer_options *options, int layer, int T);
 
-/* Returns the number of rotations of a pair over a reach, |theta| (reach - 1) / (2 pi). */
-double rt_theta_turns(double theta, int reach);
+/* Returns whether the angle of a pair is the position times theta, or that and a phase of the pair:
+ * otherwise it has no turns over a distance, and no wavelength. */
+bool rt_transformer_turns_by_position(const rt_transformer_options *options);
+
+/* Returns the number of rotations of a pair over the reach of a layer for T tokens (-1: the maximum
+ * of all layers), |theta| (reach - 1) / (2 pi); NaN if angles are not by position. */
+double rt_theta_turns(const rt_transformer_options *options, int layer, int T, double theta);
 
 /* Computes how much of W_q and W_k each theta_i rotates, in the layout of rt_transformer_theta. The
  * use of a pair in a head is the Frobenius norm of its two rows of W_q times that of its two rows

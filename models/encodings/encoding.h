@@ -103,7 +103,8 @@ typedef struct rt_encoding {
     size_t (*state)(const rt_transformer_options *o);
 
     /* Returns the embeddings (B, T, E) with positions; the rotation of layer l by positions alone
-     * (empty if the graph has failed); changes the attention of layer l. */
+     * (empty if the graph has failed; NULL: if pairs rotate, then not by positions, so that theta
+     * has no turns); changes the attention of layer l. */
     rt_tensor *(*embeddings)(rt_transformer *m, rt_graph *g, rt_tensor *x, rt_token_span at);
     rt_layer_rotation (*rotation)(rt_transformer *m, rt_graph *g, int l, rt_token_span at);
     void (*attention)(const rt_transformer *m, rt_graph *g, int l, rt_attention_pass *a);
@@ -129,6 +130,10 @@ size_t rt_encodings_state(const rt_transformer_options *o, int layer);
  * because either encoding has parameters of its own; NULL: it can. */
 const char *rt_encoding_obstacle(const rt_transformer_options *o,
                                  const rt_transformer_options *from);
+
+/* Returns what C(r), rt_decay, needs of a model, as in "needs position.axes = 1: ..."; NULL: it
+ * describes the model. */
+const char *rt_decay_obstacle(const rt_transformer_options *o);
 
 /* Theta of the encodings that rotate (rope.c): functions of their rows, and the angles theta sums
  * of layer l, in a text of `length` tokens. */

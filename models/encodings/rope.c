@@ -186,10 +186,34 @@ int rt_transformer_reach(const rt_transformer_options *o, int layer, int T)
     return most;
 }
 
-double rt_theta_turns(double theta, int reach)
+bool rt_transformer_turns_by_position(const rt_transformer_options *o)
+{
+    return rt_encoding_of(o)->rotation != NULL;
+}
+
+double rt_theta_turns(const rt_transformer_options *o, int layer, int T, double theta)
 {
     const double two_pi = 6.283185307179586;
-    return fabs(theta) * (reach - 1) / two_pi;
+    return rt_transformer_turns_by_position(o)
+               ? fabs(theta) * (rt_transformer_reach(o, layer, T) - 1) / two_pi
+               : (double)NAN;
+}
+
+const char *rt_decay_obstacle(const rt_transformer_options *o)
+{
+    const rt_encoding *encoding = rt_encoding_of(o);
+    if (!rt_transformer_pairs(o))
+        return "needs position.kind = rope and a position.fraction above 0: nothing is rotated";
+    if (!rt_transformer_turns_by_position(o))
+        return "needs position.kind = rope: the angle between two tokens is not their distance "
+               "times theta, but what the tokens add up to";
+    if (encoding->has_polar_heads && o->position.phase)
+        return "needs position.kind = rope, or position.phase = no: the phases that keys learn are "
+               "not in C(r)";
+    if (o->position.axes > 1)
+        return "needs position.axes = 1: with two coordinates, scores depend on more than a "
+               "distance";
+    return NULL;
 }
 
 double rt_decay(const double *theta, int pairs, double r, double xpos)

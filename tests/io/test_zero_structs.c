@@ -232,6 +232,7 @@ static rt_optimizer *optimizer(void)
     X(rt_transformer_theta_use(&z.transformer, z.doubles))                                         \
     X(rt_transformer_head_use(&z.transformer, 0, 0, z.doubles))                                    \
     X(ck_assert_int_eq(rt_transformer_reach(&z.options, 0, SIZE), SIZE))                           \
+    X(rt_transformer_turns_by_position(&z.options), rt_theta_turns(&z.options, 0, SIZE, 1))        \
     X(rt_transformer_rotation(&z.transformer, SIZE, z.doubles))                                    \
     X(rt_transformer_change_theta(&z.transformer, NULL))                                           \
     X(refused(rt_usage_new(&z.usage, &z.options, 0)), refused(rt_usage_check(&z.options)))         \
@@ -338,7 +339,7 @@ static const char without_structs[] =
     "rt_t5_distances rt_shaw_distances rt_engine_name rt_positions_are_finite "
     "rt_decay "
     "rt_session_free rt_session_set_threads rt_session_feed rt_session_feed_each "
-    "rt_transformer_theta_name rt_theta_turns rt_usage_shares rt_usage_position "
+    "rt_transformer_theta_name rt_usage_shares rt_usage_position "
     "rt_session_keep "
     "rt_session_count rt_session_capacity rt_sampler_free rt_sampler_draw "
     "rt_sampler_probabilities rt_probabilities rt_labels_read rt_special_token "

@@ -117,8 +117,12 @@ TEST(turns_are_counted_over_the_reach_of_attention)
     o.window = 64;
     ck_assert_int_eq(rt_transformer_reach(&o, 0, 128), 64);
     ck_assert_int_eq(rt_transformer_reach(&o, 0, 20), 20);
-    expect_near(rt_theta_turns(two_pi, 64), 63, 1e-12, "whole turns");
-    expect_near(rt_theta_turns(-0.1, 64), 6.3 / two_pi, 1e-15, "a part of one");
+    expect_near(rt_theta_turns(&o, 0, 128, two_pi), 63, 1e-12, "whole turns");
+    expect_near(rt_theta_turns(&o, -1, 64, -0.1), 6.3 / two_pi, 1e-15, "a part of one");
+    o.position.kind = RT_POSITION_POPE;
+    expect_near(rt_theta_turns(&o, 0, 20, two_pi), 19, 1e-12, "turns of pope");
+    o.position.kind = RT_POSITION_SELECTIVE;
+    ck_assert_msg(isnan(rt_theta_turns(&o, 0, 20, two_pi)), "turns of sums over tokens");
 }
 
 /* Length and parts of the queries or keys of a pair over tokens whose hidden states are x. */

@@ -107,7 +107,47 @@ TEST_ROWS(theta_is_measured_with_each_encoding_that_has_a_theta, 0, 3)
     expect_text(w->out, "theta: max relative drift ", "theta: reset to init: ");
     ck_assert(exists("runs/theta/cutoffs.csv") && exists("runs/theta/usage.csv"));
     run("$TRAIN --checkpoint runs/theta --eval --theta off:1 && $TRAIN --checkpoint runs/theta "
-        "--usage && $TRAIN --checkpoint runs/theta --decay");
+        "--usage");
+}
+
+/* Theta of selective RoPE has no turns: its angles are not a position times theta. */
+TEST(numbers_that_take_angles_by_position_are_left_out_where_tokens_add_up_to_them)
+{
+    static const char of_run[] = "$TRAIN --checkpoint runs/theta ";
+    run("$TRAIN tiny.ini --quiet train.steps=2 theta.cutoffs=yes position.kind=selective " SHORT
+        "theta");
+    expect_text(w->out, "   drift    use   used\n", "\ndrift: ln(theta/theta0)\nuse: share");
+    ck_assert_msg(!strstr(w->out, "phase") && !strstr(w->out, "turns"), "printed: %s", w->out);
+    expect_output("",
+                  "grep -v '^[^,]*,[^,]*,[0-9]*,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,,,[0-9.]*$' "
+                  "runs/theta/theta_final.csv | tail -n +2");
+    expect_output("", "grep -v '^[01],[01],[0-3],[^,]*,,[0-9]' runs/theta/usage.csv | tail -n +2");
+    expect_output("", "grep -v '^[0-4],,[0-9]' runs/theta/cutoffs.csv | tail -n +2");
+    expect_output("", "! grep phase runs/theta/result.csv");
+    expect_output("", "%s --gradient theta | grep -v '^[01],all,[0-3],[^,]*,,' | tail -n +2",
+                  of_run);
+    run("%s --eval --theta off:1", of_run);
+    ck_assert_msg(strstr(w->out, "|theta| from") && !strstr(w->out, "turns"), "printed: %s",
+                  w->out);
+    expect_stderr(2, "--theta off:0.5turns: the angles of position.kind = selective",
+                  "%s --eval --theta off:0.5turns", of_run);
+    expect_stderr(2, "--decay needs position.kind = rope: the angle between two tokens is not",
+                  "%s --decay", of_run);
+    run("$TRAIN --report runs/theta");
+    expect_output("", "! grep -E 'max phase|<th scope=.col.>(phase|turns)' runs/theta/report.html");
+    NEEDS_PROGRAM("gnuplot");
+    ck_assert(exists("runs/theta/figures/theta.svg"));
+    for (const char *const *name =
+             (const char *const[]){"wavelengths", "decay", "usage", "cutoffs", NULL};
+         *name; name++)
+        ck_assert_msg(!exists(lasting("runs/theta/figures/%s.svg", *name)), "%s", *name);
+}
+
+TEST(decay_of_polar_heads_is_printed_without_phases_alone)
+{
+    expect_stderr(2, "--decay needs position.kind = rope, or position.phase = no",
+                  "$TRAIN tiny.ini position.kind=pope --decay");
+    run("$TRAIN tiny.ini position.kind=pope position.phase=no --decay");
 }
 
 #define SELECTIVE "position.kind=selective position.base=10000 position.phase_bias="

@@ -119,7 +119,8 @@ void rt_report_common_keys(rt_writer *w, const rt_sweep_runs *runs)
         add_keys(w, "Configuration of all", &first, same);
 }
 
-static void add_theta_row(rt_writer *w, const rt_csv *csv, bool tolerances, bool mixed)
+static void add_theta_row(rt_writer *w, const rt_csv *csv, bool tolerances, bool mixed,
+                          bool by_position)
 {
     static const char *const places[] = {"layer", "head", "i"};
     const double theta = rt_csv_number(csv, "theta"), start = rt_csv_number(csv, "theta_initial");
@@ -133,8 +134,10 @@ static void add_theta_row(rt_writer *w, const rt_csv *csv, bool tolerances, bool
     rt_page_number(w, "%.6g", start);
     rt_page_number(w, "%.6g", theta);
     rt_page_number(w, "%+.4f", mixed ? rt_csv_number(csv, "change") : log(theta / start));
-    rt_page_number(w, "%.3g", rt_csv_number(csv, "phase"));
-    rt_page_number(w, "%.3g", rt_csv_number(csv, "turns"));
+    if (by_position) {
+        rt_page_number(w, "%.3g", rt_csv_number(csv, "phase"));
+        rt_page_number(w, "%.3g", rt_csv_number(csv, "turns"));
+    }
     rt_writer_add(w, isfinite(use) ? "<td>%s %%</td>" : "<td>-</td>", RT_SHOWN(1, 100 * use));
     if (tolerances) {
         rt_page_number(w, "%.3g", -rt_csv_number(csv, RT_TOLERANCE_DOWN));
@@ -147,6 +150,7 @@ rt_status rt_report_theta_table(rt_run_page *p)
 {
     rt_writer *w = &p->w;
     const bool mixed = rt_transformer_theta_axes(&p->config->model) > 1;
+    const bool by_position = rt_transformer_turns_by_position(&p->config->model);
     const bool trained = rt_config_trains_theta(p->config);
     enum { MOST_ROWS = 512 };
     rt_csv csv;
@@ -159,11 +163,12 @@ rt_status rt_report_theta_table(rt_run_page *p)
             tolerances = rt_csv_column(&csv, RT_TOLERANCE_DOWN) < csv.columns;
             rt_page_table(w, trained ? "Learned theta" : "Theta, which was not trained",
                           RT_COLUMNS("layer", "head", "i", "initial", trained ? "learned" : "last",
-                                     mixed ? "change" : "drift", "phase (rad)", "turns", "use",
-                                     tolerances ? "down" : "", tolerances ? "up" : ""));
+                                     mixed ? "change" : "drift", by_position ? "phase (rad)" : "",
+                                     by_position ? "turns" : "", "use", tolerances ? "down" : "",
+                                     tolerances ? "up" : ""));
         }
         if (rows <= MOST_ROWS)
-            add_theta_row(w, &csv, tolerances, mixed);
+            add_theta_row(w, &csv, tolerances, mixed, by_position);
     }
     if (!rows)
         return rt_ok();

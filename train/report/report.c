@@ -74,14 +74,13 @@ static void add_theta(rt_writer *w, const rt_run_page *p)
     rt_theta_verdict verdict;
     int step;
     if (state && rt_results_model_step(r, &step) && state->step == step &&
-        !rt_theta_judge(&verdict, state->model, c).code)
+        !rt_theta_judge(&verdict, state->model, c).code) {
         rt_theta_report_verdict(w, &verdict, c);
-    else
-        rt_writer_add(
-            w, "theta: max relative drift %.3g, max phase drift %.3g rad over %d positions: %s\n",
-            rt_results_get(r, RT_RESULT_CHANGE), rt_results_get(r, RT_RESULT_PHASE),
-            rt_transformer_extent(&c->model, c->data.length) - 1,
-            rt_results_get(r, RT_RESULT_NEAR) == 1 ? "near" : "moved");
+    } else {
+        rt_writer_add(w, "theta: max relative drift %.3g", rt_results_get(r, RT_RESULT_CHANGE));
+        rt_theta_report_phase(w, rt_results_get(r, RT_RESULT_PHASE), c);
+        rt_writer_add(w, ": %s\n", rt_results_get(r, RT_RESULT_NEAR) == 1 ? "near" : "moved");
+    }
     for (const rt_reset_names *n = rt_theta_resets; n < rt_theta_resets + RT_RESETS; n++) {
         const rt_theta_reset reset = {rt_results_get(r, RT_RESULT_LOSS),
                                       rt_results_get(r, RT_RESULT_ACCURACY),

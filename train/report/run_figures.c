@@ -1,6 +1,7 @@
 /* The figures of a run: the rows of the table at the end. */
 
 #include "core/memory.h"
+#include "models/encodings/encoding.h"
 #include "models/positions.h"
 #include "train/report/sections.h"
 #include "train/report/verdict.h"
@@ -559,8 +560,8 @@ static bool draw_attention(rt_drawing *d, const source *s)
 enum {
     SCALAR = 1,  /* a learned theta for each pair */
     MIXED = 2,   /* two of them */
-    LINE = 4,    /* positions with one coordinate */
-    PAIRS = 8,   /* a run about theta, with measures of pairs */
+    DECAY = 4,   /* a model that C(r) describes */
+    PAIRS = 8,   /* a run about theta, with measures of pairs by their turns */
     WEIGHTS = 16 /* a model with attention weights */
 };
 
@@ -569,11 +570,11 @@ static unsigned find_needs(const rt_run_page *p)
     const rt_config *c = p->config;
     const rt_transformer_options *o = &c->model;
     const bool learns = o->theta.learn, mixed = rt_transformer_theta_axes(o) > 1;
-    const bool pairs =
-        rt_transformer_pairs(o) && (learns || c->theta.cutoffs || c->theta.init_from);
+    const bool pairs = rt_transformer_pairs(o) && rt_transformer_turns_by_position(o) &&
+                       (learns || c->theta.cutoffs || c->theta.init_from);
     const bool weights = p->trainer && o->attention == RT_ATTENTION_SOFTMAX;
     return (learns && !mixed ? SCALAR : 0) | (learns && mixed ? MIXED : 0) |
-           (o->position.axes < 2 ? LINE : 0) | (pairs ? PAIRS : 0) | (weights ? WEIGHTS : 0);
+           (rt_decay_obstacle(o) ? 0 : DECAY) | (pairs ? PAIRS : 0) | (weights ? WEIGHTS : 0);
 }
 
 #define TRAINING   "lines linetype 6 dashtype 2 title 'training'"
@@ -619,11 +620,11 @@ static const run_figure figures[RT_MOST_FIGURES] = {
     {"wavelengths", NULL, "wavelengths",
      "Learned wavelengths, with the share of the query and key weights that each pair rotates; a "
      "line leads from the initial wavelength, and 1 is the whole distance",
-     .needs = SCALAR, .draw = draw_wavelengths, .height = RT_FIGURE_HEIGHT},
+     .needs = SCALAR | PAIRS, .draw = draw_wavelengths, .height = RT_FIGURE_HEIGHT},
     {"decay", NULL, "decay",
      "How attention can decay with the distance (figure 2 of the RoFormer paper), for the initial "
      "and the learned θ",
-     .needs = SCALAR | LINE, .draw = draw_decay},
+     .needs = SCALAR | DECAY, .draw = draw_decay},
     {"usage", NULL, "usage",
      "What each pair has of queries and keys, over the mean of its head: norms of weights, of "
      "activations, and of their mean over the tokens; filled above twice the mean",

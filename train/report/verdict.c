@@ -105,9 +105,10 @@ rt_theta_measures rt_theta_measure(const rt_config *c, const rt_theta_entry *e, 
                                          : from != 0   ? fabs(theta / from - 1)
                                                        : (double)NAN,
                                .grid = fabs(drift) / step,
-                               .phase = fabs(theta - from) * (extent - 1),
-                               .turns = rt_theta_turns(theta, rt_transformer_reach(&c->model, layer,
-                                                                                   c->data.length)),
+                               .phase = rt_transformer_turns_by_position(&c->model)
+                                            ? fabs(theta - from) * (extent - 1)
+                                            : (double)NAN,
+                               .turns = rt_theta_turns(&c->model, layer, c->data.length, theta),
                                .moved = fabs(logarithm ? log_ratio : theta - from)};
 }
 
@@ -162,6 +163,13 @@ static void report_place(rt_writer *w, const rt_theta_worst *worst, bool mixed)
         rt_writer_add(w, "%.2g grid steps", worst->grid);
 }
 
+void rt_theta_report_phase(rt_writer *w, double phase, const rt_config *c)
+{
+    if (rt_transformer_turns_by_position(&c->model))
+        rt_writer_add(w, ", max phase drift %.3g rad over %d positions", phase,
+                      rt_transformer_extent(&c->model, c->data.length) - 1);
+}
+
 void rt_theta_report_verdict(rt_writer *w, const rt_theta_verdict *v, const rt_config *c)
 {
     const double hundredths = 100 * c->theta.tolerance;
@@ -175,9 +183,9 @@ void rt_theta_report_verdict(rt_writer *w, const rt_theta_verdict *v, const rt_c
     }
     rt_writer_add(w, "theta: max relative drift %.3g (", v->change.value);
     report_place(w, &v->change, mixed);
-    rt_writer_add(w, "), max phase drift %.3g rad over %d positions: %s (tolerance %s)\n",
-                  v->phase.value, rt_transformer_extent(&c->model, c->data.length) - 1,
-                  v->near ? "near" : "moved",
+    rt_writer_add(w, ")");
+    rt_theta_report_phase(w, v->phase.value, c);
+    rt_writer_add(w, ": %s (tolerance %s)\n", v->near ? "near" : "moved",
                   RT_PRINTED(32, coarse ? "%.2f" : "%g", c->theta.tolerance));
 }
 

@@ -30,8 +30,9 @@ void rt_perplexity_report(rt_writer *w, const rt_results *results, const rt_conf
  *           and of two coordinates that are mixed
  *   change  |theta / theta0 - 1|, the relative change; none where theta0 is 0
  *   grid    |drift| / ((2/R) ln base), in distances to the next theta
- *   phase   |theta - theta0| (T - 1) in radians: the largest extra rotation in a sequence
- *   turns   |theta| (reach - 1) / 2 pi, where reach is the smaller of the window and T
+ *   phase   |theta - theta0| (T - 1) in radians: the largest extra rotation in a sequence; none
+ *           where angles are not a position times theta (rt_transformer_turns_by_position)
+ *   turns   |theta| (reach - 1) / 2 pi, where reach is the smaller of the window and T; likewise
  *   use     share of the layer's (and head's) query and key weights that the pair rotates
  *   down    how far the final ln |theta| can decrease before the model gets worse, and
  *   up      how far it can increase; if they were measured
@@ -90,6 +91,9 @@ typedef struct rt_theta_verdict {
 
 rt_status rt_theta_judge(rt_theta_verdict *verdict, const rt_transformer *model,
                          const rt_config *config) RT_MUST_CHECK;
+
+/* Adds ", max phase drift ..." to a line, unless there is no phase. */
+void rt_theta_report_phase(rt_writer *w, double phase, const rt_config *config);
 
 /* Adds the verdict as a line, after a line on the start if theta started elsewhere. */
 void rt_theta_report_verdict(rt_writer *w, const rt_theta_verdict *v, const rt_config *config);

@@ -173,7 +173,8 @@ static const option_row rows[] = {
     {"decay", .command = RT_COMMAND_DECAY,
      .help = "print C(r), how attention can decay with the distance r\n"
              "(figure 2 of the RoFormer paper), as CSV, and stop; with\n"
-             "--checkpoint, also for each learned theta"},
+             "--checkpoint, also for each learned theta. Not of\n"
+             "selective, and of pope only with position.phase = no"},
     {"predict", "TEXT", .sets = SETS_ANY, AT(predict), .command = RT_COMMAND_PREDICT, .group = "predicting",
      .help = "print what the model predicts for TEXT, and stop. If TEXT\n"
              "is -, predict for each line of standard input; lines of a\n"

@@ -16,10 +16,12 @@ static void add_row(rt_writer *w, const rt_config *config, const rt_theta_entry 
     const rt_theta_measures m = rt_theta_measure(config, e, e->start);
     const double moved = e->length > 0 ? m.change : m.drift;
     const char *format = isnan(moved) ? "-" : fabs(moved) < 100 ? "%+.4f" : "%+.4g";
-    rt_writer_add(w, "%5s %4s %3d %10.4g %10.4g %8s %8s %8s %5s%%", RT_THETA_PLACE(e->layer),
+    rt_writer_add(w, "%5s %4s %3d %10.4g %10.4g %8s", RT_THETA_PLACE(e->layer),
                   RT_THETA_PLACE(e->head), e->pair, e->start, e->theta,
-                  RT_PRINTED(RT_NUMBER_SIZE, format, fabs(moved) < 5e-5 ? 0 : moved),
-                  RT_SHOWN(3, m.phase), RT_SHOWN(3, m.turns), RT_SHOWN(1, 100 * e->use));
+                  RT_PRINTED(RT_NUMBER_SIZE, format, fabs(moved) < 5e-5 ? 0 : moved));
+    if (rt_transformer_turns_by_position(&config->model))
+        rt_writer_add(w, " %8s %8s", RT_SHOWN(3, m.phase), RT_SHOWN(3, m.turns));
+    rt_writer_add(w, " %5s%%", RT_SHOWN(1, 100 * e->use));
     if (tolerance)
         rt_writer_add(w, " %6s %6s", RT_SHOWN(3, tolerance->down), RT_SHOWN(3, tolerance->up));
     if (reach > 0)
@@ -41,16 +43,17 @@ static void add_notes(rt_writer *w, const rt_config *c, bool tolerances, double 
         least = positions < least ? positions : least;
         most = positions > most ? positions : most;
     }
-    rt_writer_add(w, "%s\nphase: extra rotation in radians over %d positions\n",
-                  mixed ? "i: from R/2 on, the second coordinate of pair i - R/2\n"
-                          "change: change of theta over the length of theta0 of its pair"
-                        : "drift: ln(theta/theta0)",
-                  rt_transformer_extent(&c->model, c->data.length) - 1);
-    rt_writer_add(w,
-                  "turns: full turns over %s%d positions%s\n"
-                  "use: share of the query and key weights that the pair rotates\n",
-                  least < most ? RT_PRINTED(32, "%d to ", least) : "", most,
-                  least < most ? ", as far as a layer reaches" : "");
+    rt_writer_add(w, mixed ? "i: from R/2 on, the second coordinate of pair i - R/2\n"
+                             "change: change of theta over the length of theta0 of its pair\n"
+                           : "drift: ln(theta/theta0)\n");
+    if (rt_transformer_turns_by_position(&c->model))
+        rt_writer_add(w,
+                      "phase: extra rotation in radians over %d positions\n"
+                      "turns: full turns over %s%d positions%s\n",
+                      rt_transformer_extent(&c->model, c->data.length) - 1,
+                      least < most ? RT_PRINTED(32, "%d to ", least) : "", most,
+                      least < most ? ", as far as a layer reaches" : "");
+    rt_writer_add(w, "use: share of the query and key weights that the pair rotates\n");
     if (tolerances)
         rt_writer_add(w,
                       "down, up: how far ln theta can change before the model gets worse, to %g\n",
@@ -98,8 +101,9 @@ rt_status rt_theta_table(rt_writer *w, const rt_transformer *model, const rt_con
     const bool known = reach > 0 && (!config->train.trunk || first > 1) && !tolerances;
     const char *mover = known ? rt_update_rule_of(&config->optimizer.settings)->bounded_by : NULL;
     RT_TRY(rt_theta_list(&list, &count, model));
-    rt_writer_add(w, "layer head   i     theta0      theta   %s    phase    turns    use%s\n",
+    rt_writer_add(w, "layer head   i     theta0      theta   %s%s    use%s\n",
                   rt_transformer_theta_axes(&config->model) > 1 ? "change" : " drift",
+                  rt_transformer_turns_by_position(&config->model) ? "    phase    turns" : "",
                   tolerances ? "   down     up"
                   : mover    ? "   used"
                              : "");

@@ -29,15 +29,14 @@ static void switch_off(double *factors, const rt_transformer_options *o, int K)
         factors[i] = i % (size_t)frequencies_of(o) < (size_t)K;
 }
 
-/* Returns the turns of pair `i` of row `row` (a head of a layer) of theta over the reach of its
- * attention in sequences of `length`. */
+/* Returns rt_theta_turns of pair `i` of row `row` (a head of a layer) of theta in sequences of
+ * `length`. */
 static double turns_of(const rt_transformer_options *o, const double *theta, int row, int i,
                        int length)
 {
     const rt_shape shape = rt_transformer_rotation_shape(o);
     const int layer = rt_transformer_theta_layer(o, row / shape.axis[1]);
-    return rt_theta_turns(rt_theta_length(o, theta + row * shape.axis[2], i),
-                          rt_transformer_reach(o, layer, length));
+    return rt_theta_turns(o, layer, length, rt_theta_length(o, theta + row * shape.axis[2], i));
 }
 
 /* Parses "12" or "0.5turns": switches off the pairs from that index on, or with fewer turns. */
@@ -54,6 +53,12 @@ static rt_status set_off(const char *argument, const rt_transformer *model, int 
     const char *number = RT_PRINTED(RT_NUMBER_SIZE, "%.*s", (int)(size - behind), argument);
     if (behind && !strcmp(argument + size - behind, unit) && rt_number_parse(number, &turns) &&
         turns >= 0) {
+        if (!rt_transformer_turns_by_position(o))
+            return rt_error(
+                RT_CONFIG,
+                "--theta off:%.96s: the angles of position.kind = %s are not a position "
+                "times theta, so that pairs have no turns; name a pair, as in off:4",
+                argument, rt_encoding_of(o)->word);
         RT_OWNED double *theta = rt_alloc(rt_shape_size(shape), sizeof *theta);
         RT_TRY(rt_allocated(theta, "theta"));
         rt_transformer_rotation(model, length, theta);
@@ -121,7 +126,7 @@ static rt_status print_theta(FILE *to, const char *what, const rt_transformer *m
 {
     const rt_transformer_options *o = &model->options;
     const rt_shape shape = rt_transformer_rotation_shape(o);
-    const int pairs = rt_transformer_pairs(o), reach = rt_transformer_reach(o, -1, length);
+    const int pairs = rt_transformer_pairs(o);
     double low = INFINITY, high = 0;
     int least = pairs, most = 0;
     RT_OWNED double *theta = rt_alloc(rt_shape_size(shape), sizeof *theta);
@@ -145,8 +150,11 @@ static rt_status print_theta(FILE *to, const char *what, const rt_transformer *m
         fprintf(to, "%d to ", least);
     fprintf(to, "%d of %d pairs of a head rotate", most, pairs);
     if (most)
-        fprintf(to, ", |theta| from %.6g to %.6g, from %.3g to %.3g turns over %d positions", low,
-                high, rt_theta_turns(low, reach), rt_theta_turns(high, reach), reach - 1);
+        fprintf(to, ", |theta| from %.6g to %.6g", low, high);
+    if (most && rt_transformer_turns_by_position(o))
+        fprintf(to, ", from %.3g to %.3g turns over %d positions",
+                rt_theta_turns(o, -1, length, low), rt_theta_turns(o, -1, length, high),
+                rt_transformer_reach(o, -1, length) - 1);
     fputc('\n', to);
     return rt_ok();
 }
@@ -187,7 +195,7 @@ rt_status rt_run_record_cutoffs(rt_run *r, bool *stopped)
     rt_writer_add(&w, "off,turns,eval_loss,eval_accuracy\n");
     for (int K = pairs; K >= 0; K--) {
         rt_evaluation e;
-        double turns = 0;
+        double turns = (double)NAN; /* of no pair */
         *stopped = rt_stop_requested();
         if (*stopped)
             return rt_ok();
@@ -198,7 +206,7 @@ rt_status rt_run_record_cutoffs(rt_run *r, bool *stopped)
             for (int i = K; i < rt_transformer_pairs(o); i += pairs)
                 turns = fmax(turns, turns_of(o, theta, h, i, length));
         rt_writer_add(&w, "%d", K);
-        rt_csv_add_number(&w, K < pairs ? turns : (double)NAN);
+        rt_csv_add_number(&w, turns);
         rt_csv_add_number(&w, e.loss);
         rt_csv_add_number(&w, e.labels ? e.accuracy : (double)NAN);
         rt_writer_add(&w, "\n");

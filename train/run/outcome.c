@@ -272,7 +272,8 @@ static rt_status report_theta(rt_outcome *o, const rt_run *r, const rt_results *
     rt_results_put(&o->results, v.near, RT_RESULT_NEAR);
     rt_results_put(&o->results, v.change.value, RT_RESULT_CHANGE);
     rt_results_put(&o->results, v.mean_change, RT_RESULT_MEAN_CHANGE);
-    rt_results_put(&o->results, v.phase.value, RT_RESULT_PHASE);
+    if (rt_transformer_turns_by_position(&c->model))
+        rt_results_put(&o->results, v.phase.value, RT_RESULT_PHASE);
     rt_results_put(&o->results, v.from_start.value, RT_RESULT_START_CHANGE);
     rt_results_put(&o->results, v.cosine, RT_RESULT_COSINE);
     return reset_theta(o, before, r, v.elsewhere);

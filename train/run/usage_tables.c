@@ -46,11 +46,10 @@ static char *add_usage(const rt_transformer *model, const rt_usage *usage)
         const int n = row / o->heads, h = row % o->heads; /* of layers that have pairs */
         const int kv = n * o->kv_heads + h / (o->heads / o->kv_heads);
         const int layer = rt_transformer_theta_layer(o, n);
-        const int reach = rt_transformer_reach(o, layer, length);
         for (int i = 0; i < pairs; i++) {
             columns[THETA][i] =
                 mixed ? rt_theta_length(o, theta + kv * shape.axis[2], i) : theta[kv * pairs + i];
-            columns[TURNS][i] = rt_theta_turns(columns[THETA][i], reach);
+            columns[TURNS][i] = rt_theta_turns(o, layer, length, columns[THETA][i]);
         }
         rt_transformer_head_use(model, layer, h, columns[USE]);
         rt_usage_shares(columns[QUERY], columns[QUERY_MEAN], usage->query + (size_t)(row * pairs),
@@ -137,10 +136,9 @@ static rt_status write_gradients(char **text_new, const rt_run *r)
     rt_writer_add(&w, "layer,head,i,theta,turns,gradient,deviation,sequences\n");
     for (int n = 0; n < count; n++) {
         const rt_theta_entry *e = &list[n];
-        const int reach = rt_transformer_reach(&model->options, e->layer, length);
         rt_writer_add(&w, "%s,%s,%d", RT_THETA_PLACE(e->layer), RT_THETA_PLACE(e->head), e->pair);
         rt_csv_add_number(&w, e->theta);
-        rt_csv_add_number(&w, rt_theta_turns(e->theta, reach));
+        rt_csv_add_number(&w, rt_theta_turns(&model->options, e->layer, length, e->theta));
         rt_csv_add_number(&w, mean[n]);
         rt_csv_add_number(&w, g.deviation[n]);
         rt_writer_add(&w, ",%ld\n", g.sequences);

@@ -72,15 +72,12 @@ static rt_status print_table(const rt_config *config, const rt_checkpoint_theta 
 rt_status rt_print_decay(const rt_config *config, rt_trained_model *found)
 {
     RT_CLOSED_BY(rt_checkpoint_theta_free) rt_checkpoint_theta learned = {.values = NULL};
+    const char *obstacle = rt_decay_obstacle(&config->model);
     if (found->imported)
         return rt_error(RT_CONFIG, "--decay reads the learned theta of a checkpoint, not of %s",
                         found->path);
-    if (!rt_transformer_pairs(&config->model))
-        return rt_error(RT_CONFIG, "--decay needs position.kind = rope and a position.fraction "
-                                   "above 0: nothing is rotated");
-    if (config->model.position.axes > 1)
-        return rt_error(RT_CONFIG, "--decay needs position.axes = 1: with two coordinates, scores "
-                                   "depend on more than a distance");
+    if (obstacle)
+        return rt_error(RT_CONFIG, "--decay %s", obstacle);
     if (found->checkpoint.image)
         RT_TRY(rt_checkpoint_read_theta(&found->checkpoint, &learned));
     return print_table(config, &learned);
