@@ -93,6 +93,14 @@ TEST(help_names_every_key_and_option)
     run("$TRAIN -h model.norm | grep -c '^  default of a decoder: pre$'");
 }
 
+/* What the shells make of the list is in check_completion.sh. */
+TEST(options_are_listed_for_completion_with_their_values)
+{
+    expect_output("--eval\n--theta\tstart base off: scale: @file \n--export\t@folder \n"
+                  "--samples\t\n--init\tgpt classify tag mlm theta ...\n",
+                  "$TRAIN --completion | grep -E '^--(eval|theta|export|samples|init)[^-]*$'");
+}
+
 TEST(a_tilde_on_the_command_line_stands_for_the_home_folder)
 {
     run("HOME=$PWD $TRAIN tiny.ini --quiet train.steps=2 'run.dir=~/there'");
