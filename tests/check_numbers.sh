@@ -153,6 +153,28 @@ cause() { # cause CELL DIFFERENCE
     [ -s "$work/causes" ] || "$study/causes/analyse" "$study/causes/results" >"$work/causes"
     row_of causes "$1" "[|] $2 [|]"
 }
+# Of the row length, at a step: the change of ln theta with its interval to two digits, and the mean cost of a reset.
+longer() { # longer drift|reset STEP
+    cause 2 "$2" >/dev/null
+    row_of causes "$([ "$1" = drift ] && echo 3 || echo 5)" "^[|] $2 [|]" | tr -d '[],+' | if [ "$1" = drift ]; then
+        awk '{ printf "%.2f in ln θ [%.2f, %.2f]\n", $1, $2, $3 }'
+    else
+        awk '{ printf "%.2f\n", $1 }'
+    fi
+}
+longer_loss() { sed -n 's/^loss after 16,000 steps, learned less fixed, not judged: //p' "$work/causes"; }
+longer_rises() { # up at every step, and higher at each until 8,000
+    awk -F ' *[|] *' '$2 ~ /000$/ { rows++; up += $4 == "up"; split($3, part, " "); if ($2 <= 8000) { rises += part[1] + 0 > last; last = part[1] + 0 } }
+        END { exit rows != 5 || up != 5 || rises != 4 }' "$work/causes"
+}
+longer_most() { # longer_most COLUMN: the most used pair below four turns, of all steps from 2,000 on
+    awk -F ' *[|] *' -v column="$1" '$2 ~ /000$/ && $2 > 1000 { split($column, part, /[()]/); print part[2] }' "$work/causes" | sort -u
+}
+most_change_of_fast() { # the largest of the table's mean changes at four turns and more, without sign
+    awk -F, -f "$statistics" -f "$study/tables/published.awk" "$study/registered/results/pairs.csv" \
+        "$study/causes/results/pairs.csv" "$study/published_drift.csv" |
+        awk -F ' *[|] *' 'NR > 2 { n = split($9, part, " "); x = part[n]; if (x < 0) x = -x; if (x > most) most = x } END { printf "%.2f\n", most }'
+}
 cause_nats() { cause 5 "$1" | sed 's/ / nats /'; }
 cause_left() { cause 5 "$1" | sed 's/.*\[-//; s/,.*/ nats/'; } # the lower end, without sign
 cause_not_above() { cause 5 "$1" | awk '{ gsub(/[][,]/, ""); exit $2 > 0 }'; }
@@ -200,7 +222,8 @@ registered_use() { # registered_use ROW [LAYER]
 }
 # A cell of the table of published drifts between 0.1 and 0.35 turns.
 published() { # published up|drift SOURCE
-    awk -F, -f "$statistics" -f "$study/tables/published.awk" "$study/registered/results/pairs.csv" "$study/published_drift.csv" |
+    awk -F, -f "$statistics" -f "$study/tables/published.awk" "$study/registered/results/pairs.csv" \
+        "$study/causes/results/pairs.csv" "$study/published_drift.csv" |
         awk -F ' *[|] *' -v what="$1" -v source="$2" '$2 == source {
             split($6, part, " up, "); print what == "up" ? part[1] : part[2]; found = 1 } END { exit !found }'
 }
@@ -437,6 +460,7 @@ number $abstract 'add to it, though {}, as much as' cause_left 'learned less dos
 number $abstract 'has about {} what learning gains' twice_learned
 number $abstract 'a third size (4.3 M) were registered and have no result' given
 number $abstract 'pairs of runs with 1.1 M parameters' given
+number $abstract 'After 16,000 steps eight pairs at 0.16 M have {}.' longer_loss
 number $abstract 'the gain is {} to' registered_simultaneous high middle
 number $abstract 'the gain is 0.0004 to {} nats at 1.1 M parameters' registered_simultaneous low middle
 number $abstract 'smaller than {} at 0.16 M' smaller_by_it small
@@ -455,6 +479,9 @@ number $abstract 'a reset raises the loss of all 280' all_higher small middle
 number $abstract 'the loss of all 280, by {} and' reset 7 small
 number $abstract 'by 26 and {} times what learning gains' reset 7 middle
 number $abstract 'is reproduced at 1.1 M parameters by the registered experiment' given
+number $abstract 'In a training 16 times as long the cost of a reset grows to {} nats' longer reset 16000
+number $abstract 'reset costs {} nats after 1,000 steps' longer reset 1000
+number $abstract 'after 1,000 steps and {} after 16,000' longer reset 16000
 
 # Direction.
 number $abstract 'up between 0.1 and 0.35 turns in {} cells' cells_up 0.1 0.35 theta-decoder-pairs theta-decoder-base-pairs
@@ -468,6 +495,11 @@ number $abstract 'In the two decoders all 16 cells between 0.1 and 0.35 turns we
 number $abstract 'all 8 between 0.5 and 0.8 turns went down' all_cells down 0.5 0.8 theta-decoder-pairs theta-decoder-base-pairs
 number $abstract 'between 0.1 and 0.35 turns {} pairs of MLPRope (153 M parameters, T = 1024)' published up MLPRope
 number $abstract 'went up, and {} of LeRoPE (second hand)' published up LeRoPE
+number $abstract 'after 16 times as many steps at 0.16 M they are up by {}' longer drift 16000
+number $abstract 'are up at every step looked at, and further until 8,000 steps' longer_rises
+number $abstract 'below four turns is that of {} from 2,000 steps on' longer_most 6
+number $abstract 'with θ fixed it is that of {}.' longer_most 7
+number $abstract 'Pairs of 4 turns and more change by at most {} on average in all five' most_change_of_fast
 number $abstract '(second hand), by {} and' published drift MLPRope
 number $abstract 'by -2.06 and {} in ln θ' published drift LeRoPE
 number $abstract 'went up in {} cases at 2 × 64' registered_drift up 0.1 0.35 small

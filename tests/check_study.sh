@@ -488,14 +488,25 @@ cat >drift.csv <<'END'
 source,parameters,T,pair,pairs,initial,learned,turns,drift,second_hand
 other,153e6,1024,0,48,0.00121153,0.00242306,0.2,0.6931,yes
 END
-expect published study published registered-pairs.csv drift.csv <<'END'
+cat >length-pairs.csv <<'END'
+row,unit,arm,step,layer,head,i,theta,use
+length,5001,fixed,16000,0,0,8,0.01,0.1
+length,5001,learned,1000,0,0,8,0.005,0.1
+length,5001,learned,16000,0,0,8,0.02,0.1
+length,5001,learned,16000,1,0,8,0.02,0.1
+END
+expect published study published registered-pairs.csv length-pairs.csv drift.csv <<'END'
 | | parameters | T | below 0.1 turns | 0.1 to 0.35 | 0.35 to 0.8 | 0.8 to 4 | 4 and more | second hand |
 |---|---|---|---|---|---|---|---|---|
 | registered, 2 × 64 | 0.16 M | 128 | – | – | – | – | 0 of 1 up, -0.35 | no |
+| 2 × 64, 16000 steps | 0.16 M | 128 | – | 1 of 1 up, +0.69 | – | – | – | no |
 | other | 153 M | 1024 | – | 1 of 1 up, +0.69 | – | – | – | yes |
 END
-expect points study published "points=registered, 2 × 64" registered-pairs.csv drift.csv <<'END'
+expect points study published "points=registered, 2 × 64" registered-pairs.csv length-pairs.csv drift.csv <<'END'
 20.2127 -0.34657 -13.55748 12.86433
+END
+expect points-after study published "points=2 × 64, 1000 steps" registered-pairs.csv length-pairs.csv drift.csv <<'END'
+0.202127 -0.69315 -0.69315 -0.69315
 END
 cat >registered-runs.csv <<'END'
 row,unit,arm,size,lr,exit_code,eval_loss

@@ -15,7 +15,7 @@ blue = '#0072b2'; orange = '#d55e00'; green = '#009e73'; purple = '#cc79a7'
 
 # TURNS MEAN LOW HIGH of each pair: minus the gradient by ln theta in 512 tokens; the change of ln theta
 gradient = sprintf("< awk -F, -v points=1 -f %s -f %s/analyse.awk %s/runs.csv %s/losses.csv %s/gradients.csv %s/usage.csv", statistics, here, results, results, results, results)
-drifts(source) = sprintf("< awk -F, -v points='%s' -f %s -f %s/tables/published.awk %s/registered/results/pairs.csv %s/published_drift.csv", source, statistics, theta, theta, theta)
+drifts(source) = sprintf("< awk -F, -v points='%s' -f %s -f %s/tables/published.awk %s/registered/results/pairs.csv %s/causes/results/pairs.csv %s/published_drift.csv", source, statistics, theta, theta, theta, theta)
 
 set multiplot layout 2,1 margins 0.15,0.97,0.12,0.93 spacing 0.05
 set logscale x

@@ -123,13 +123,15 @@ if (there('decoder') && there('decoder_base') && there('text') && there('law')) 
 }
 
 # the mean change of ln θ of each pair, with its interval: TURNS MEAN LOW HIGH
-drifts(source) = sprintf("< awk -F, -v points='%s' -f %s/../common/statistics.awk -f %s/tables/published.awk %s/registered/results/pairs.csv %s/published_drift.csv", source, here, here, here, here)
+drifts(source) = sprintf("< awk -F, -v points='%s' -f %s/../common/statistics.awk -f %s/tables/published.awk %s/registered/results/pairs.csv %s/causes/results/pairs.csv %s/published_drift.csv", source, here, here, here, here, here)
 small = drifts('registered, 2 × 64')
 middle = drifts('registered, 4 × 128')
 
+after(steps) = drifts(sprintf('2 × 64, %d steps', steps))
+
 set output figures . 'direction.svg'
-set terminal svg size 720,600
-set multiplot layout 2,1 margins 0.1,0.98,0.1,0.93 spacing 0.05
+set terminal svg size 720,840
+set multiplot layout 3,1 margins 0.1,0.98,0.07,0.98 spacing 0.04
 set logscale x
 set xrange [0.003:400]
 set format x ''
@@ -142,12 +144,17 @@ plot small using 1:2 with points pt 7 ps 0.4 lc rgb blue notitle, \
      middle using 1:2 with points pt 5 ps 0.4 lc rgb orange notitle, \
      drifts('MLPRope') using 1:2 with linespoints pt 9 ps 0.5 lc rgb green title 'MLPRope, 153 M, T = 1024, one run', \
      drifts('LeRoPE') using 1:2 with linespoints pt 6 ps 0.5 lc rgb purple title 'LeRoPE, T = 2048, second hand'
-set format x '%g'
-set xlabel 'turns over a sequence at the start, θT / 2π'
 set yrange [-0.2:0.7]
 set key top right
 plot small using 1:2:3:4 with yerrorlines pt 7 ps 0.4 lc rgb blue title '2 × 64, T = 128, 200 runs', \
      middle using 1:2:3:4 with yerrorlines pt 5 ps 0.4 lc rgb orange title '4 × 128, T = 128, 80 runs'
+set format x '%g'
+set xlabel 'turns over a sequence at the start, θT / 2π'
+set yrange [-0.7:1.8]
+array shades[4] = ['#cccccc', '#aaaaaa', '#888888', '#555555']
+plot for [k = 0:3] after(1000 * 2**k) using 1:2 with linespoints pt 7 ps 0.4 lc rgb shades[k + 1] \
+     title sprintf('2 × 64, 8 runs, after %d,000 of 16,000 steps', 2**k), \
+     after(16000) using 1:2:3:4 with yerrorlines pt 7 ps 0.5 lc rgb '#000000' title 'after 16,000 steps'
 unset multiplot
 unset arrow
 unset logscale
