@@ -211,15 +211,18 @@ class Sweep:
 
     def paired(self, result=None):
         """Returns a Difference for each value of a key: the rows of paired.csv. Of a `result`, such
-        as "eval_accuracy", likewise, for all runs that differ in the key alone."""
+        as "eval_accuracy", likewise, for all runs that differ in the key alone and did not diverge."""
         if not result:
             return [Difference(*row[:3], *(_value(x or "nan") for x in row[3:]))
                     for row in _rows(self.folder / "paired.csv")[1:]]
         found, column = [], self._names.index(result)
+        limit = self._names.index("diverged_above") if "diverged_above" in self._names else None
         for i, key in enumerate(self.keys, 1):
             runs, seed = {}, self._names.index("run.seed") if "run.seed" in self.keys else i
             for cells in self._cells if key != "run.seed" else []:
-                runs.setdefault(cells[i], {}).setdefault(self._others(cells, key), cells)
+                of_value = runs.setdefault(cells[i], {})
+                if limit is None or not cells[limit]:
+                    of_value.setdefault(self._others(cells, key), cells)
             for value, a in list(runs.items())[1:]:
                 against, b = next(iter(runs.items()))
                 pairs = [(float(x[column] or "nan") - float(b[others][column] or "nan"), x[seed])

@@ -332,6 +332,11 @@ class Test(unittest.TestCase):
         d = rotor.sweep(folder).paired("eval_accuracy")[0]  # two pairs of one seed have no interval
         self.assertEqual((d.key, d.n, d.mean), ("model.dim", 2, 0.75))
         self.assertTrue(math.isnan(d.low) and math.isnan(d.high) and math.isnan(d.detectable_90))
+        # a run that diverged has no pair
+        (folder / "runs.csv").write_text(
+            "run,model.dim,run.seed,exit_code,eval_loss,diverged_above\n"
+            "1,8,1,0,9e9,4\n2,16,1,0,2,\n3,8,2,0,1,\n4,16,2,0,2,\n")
+        self.assertEqual(rotor.sweep(folder).paired("eval_loss")[0][3:5], (1, 1))
 
     def test_runs_on_changed_data_are_in_rows_of_their_own(self):
         lines = ["the cat sat on the mat, and the dog ran around it\n"] * 40
