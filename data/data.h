@@ -136,7 +136,7 @@ typedef struct rt_data_of_model {
     int ids;       /* rows of the token embedding: lower bound of rt_data.vocab for text */
     int types;     /* rows of the token type embedding: lower bound of rt_data.types */
     int patch;     /* numbers of a patch, which images must have; 0: any */
-    bool complete; /* the model gets no token type embedding, which pairs of texts need */
+    bool complete; /* no token type embedding, which pairs of texts need, is added to the model */
 } rt_data_of_model;
 
 /* Kind of labels: token ids, one class per sequence (at its token 0), or classes of tokens. */

@@ -167,7 +167,7 @@ longer_rises() { # up at every step, and higher at each until 8,000
     awk -F ' *[|] *' '$2 ~ /000$/ { rows++; up += $4 == "up"; split($3, part, " "); if ($2 <= 8000) { rises += part[1] + 0 > last; last = part[1] + 0 } }
         END { exit rows != 5 || up != 5 || rises != 4 }' "$work/causes"
 }
-longer_most() { # longer_most COLUMN: the most used pair below four turns, of all steps from 2,000 on
+longer_most() { # longer_most COLUMN: the turns of the most used pair at all steps from 2,000 on
     awk -F ' *[|] *' -v column="$1" '$2 ~ /000$/ && $2 > 1000 { split($column, part, /[()]/); print part[2] }' "$work/causes" | sort -u
 }
 most_change_of_fast() { # the largest of the table's mean changes at four turns and more, without sign
@@ -226,6 +226,15 @@ published() { # published up|drift SOURCE
         "$study/causes/results/pairs.csv" "$study/published_drift.csv" |
         awk -F ' *[|] *' -v what="$1" -v source="$2" '$2 == source {
             split($6, part, " up, "); print what == "up" ? part[1] : part[2]; found = 1 } END { exit !found }'
+}
+published_up_here() {
+    for source in 'registered, 2 × 64' 'registered, 4 × 128' '2 × 64, 16000 steps'; do
+        [ "$(published up "$source")" = '2 of 2' ] || return 1
+    done
+}
+published_factor() { # whole, rounded down, of the smaller change
+    for source in MLPRope LeRoPE; do published drift $source; done |
+        awk '{ x = exp(-$1); if (NR == 1 || x < least) least = x } END { print int(least) }'
 }
 published_gain() { # published_gain COLUMN SOURCE [STEPS]: 6 gain, 7 and 8 interval, 9 share of a frozen table in %
     awk -F, -v column="$1" -v source="$2" -v steps="${3:-}" '$1 == source && (steps == "" || $4 == steps) {
@@ -497,7 +506,9 @@ number $abstract 'between 0.1 and 0.35 turns {} pairs of MLPRope (153 M paramete
 number $abstract 'went up, and {} of LeRoPE (second hand)' published up LeRoPE
 number $abstract 'after 16 times as many steps at 0.16 M they are up by {}' longer drift 16000
 number $abstract 'are up at every step looked at, and further until 8,000 steps' longer_rises
-number $abstract 'below four turns is that of {} from 2,000 steps on' longer_most 6
+number $abstract 'The most used pair is that of {} turns from 2,000 steps on' longer_most 6
+number $abstract 'Pairs of 0.1 to 0.35 turns go up here' published_up_here
+number $abstract 'and down there, by a factor of {} or more on average' published_factor
 number $abstract 'with θ fixed it is that of {}.' longer_most 7
 number $abstract 'Pairs of 4 turns and more change by at most {} on average in all five' most_change_of_fast
 number $abstract '(second hand), by {} and' published drift MLPRope

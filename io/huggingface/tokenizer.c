@@ -741,9 +741,12 @@ char *rt_huggingface_tokenizer_text(const rt_huggingface_export *export, bool ha
             !rt_vocabulary_is_ordinary(export->vocabulary, id))
             rt_json_put(&made, roles[i].key, written(export->vocabulary, id));
     }
-    /* by default the other classes return token types, which such a model does not take */
-    if (!has_types && !residues)
-        rt_json_put(&made, "model_input_names", json_pack("[s,s]", "input_ids", "attention_mask"));
+    /* of token types, the classes differ in what they return by default */
+    if (!residues)
+        rt_json_put(&made, "model_input_names",
+                    has_types
+                        ? json_pack("[s,s,s]", "input_ids", "token_type_ids", "attention_mask")
+                        : json_pack("[s,s]", "input_ids", "attention_mask"));
     if (level != RT_LEVEL_BPE && !residues)
         rt_json_put(&made, "do_lower_case", json_boolean(export->lowercase));
     rt_json_put(&made, "model_max_length",

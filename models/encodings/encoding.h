@@ -103,8 +103,8 @@ typedef struct rt_encoding {
     size_t (*state)(const rt_transformer_options *o);
 
     /* Returns the embeddings (B, T, E) with positions; the rotation of layer l by positions alone
-     * (empty if the graph has failed; NULL: if pairs rotate, then not by positions, so that theta
-     * has no turns); changes the attention of layer l. */
+     * (empty if the graph has failed; NULL: pairs, if there are any, do not rotate by positions,
+     * and theta has no turns); changes the attention of layer l. */
     rt_tensor *(*embeddings)(rt_transformer *m, rt_graph *g, rt_tensor *x, rt_token_span at);
     rt_layer_rotation (*rotation)(rt_transformer *m, rt_graph *g, int l, rt_token_span at);
     void (*attention)(const rt_transformer *m, rt_graph *g, int l, rt_attention_pass *a);

@@ -389,6 +389,6 @@ bool rt_config_freezes(const rt_config *c, rt_role role)
 
 bool rt_config_trains_theta(const rt_config *c)
 {
-    return c->model.theta.learn && c->optimizer.settings.theta_lr_scale > 0 &&
+    return c->model.theta.learn && c->optimizer.lr * c->optimizer.settings.theta_lr_scale > 0 &&
            !rt_config_freezes(c, RT_ROLE_THETA);
 }

@@ -271,8 +271,8 @@ bool rt_freezes(const char *parts, const rt_parameter *parameter);
 /* Returns whether train.freeze has every parameter with a role: theta, or factors of heads. */
 bool rt_config_freezes(const rt_config *c, rt_role role);
 
-/* Returns whether a training moves a learned theta: not if train.freeze or theta.lr_scale = 0 keeps
- * all of it. */
+/* Returns whether a training moves a learned theta: not if train.freeze or a rate of 0 keeps all of
+ * it. */
 bool rt_config_trains_theta(const rt_config *c);
 
 /* The schedules that a run had before it was extended, as CSV: until_step, lr, schedule,

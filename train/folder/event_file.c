@@ -2,9 +2,7 @@
 
 #include "util/files.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -93,50 +91,6 @@ static bool write_event(FILE *file, int64_t step, unsigned number, const void *a
     return fwrite(head.at, 1, head.count, file) == head.count &&
            fwrite(event.at, 1, event.count, file) == event.count &&
            fwrite(tail.at, 1, tail.count, file) == tail.count && !fflush(file);
-}
-
-/* Returns the offset of the first record of a step from `step` on, or of the end; -1, with errno,
- * if the file cannot be read. */
-static off_t find_record(int file, int64_t step)
-{
-    enum { HEAD = 8 + 4, TIME = 1 + 8, STEP = 1 + 4, TAIL = 4 }; /* RT_MOST_STEPS has 4 bytes */
-    unsigned char b[HEAD + TIME + STEP];
-    off_t at = 0;
-    ssize_t count;
-    while ((count = rt_read_at(file, b, sizeof b, at)) == (ssize_t)sizeof b) {
-        const unsigned char *next = b + HEAD + TIME;
-        uint64_t size = 0, found = 0;
-        for (int i = 0; i < 8; i++)
-            size |= (uint64_t)b[i] << 8 * i;
-        if (*next == (EVENT_STEP << 3 | VARINT))
-            for (int i = 1; i < STEP && (i == 1 || next[i - 1] > 127); i++)
-                found |= (uint64_t)(next[i] & 127) << 7 * (i - 1);
-        if (found >= (uint64_t)step || size > INT32_MAX)
-            break;
-        at += (off_t)(HEAD + size + TAIL);
-    }
-    return count < 0 ? -1 : at;
-}
-
-rt_status rt_event_files_truncate(const char *folder, int64_t step)
-{
-    const struct dirent *entry;
-    rt_status status = rt_ok();
-    DIR *directory = rt_is_own_folder(folder) ? opendir(folder) : NULL;
-    while (directory && !status.code && (entry = readdir(directory))) {
-        const char *path = RT_PATH_IN(folder, entry->d_name);
-        if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) != 0)
-            continue;
-        const int file = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-        const off_t end = file < 0 ? -1 : find_record(file, step);
-        if (end < 0 || (lseek(file, 0, SEEK_END) > end && ftruncate(file, end)))
-            status = rt_error(RT_IO, "%s: %s", path, strerror(errno));
-        if (file >= 0)
-            close(file);
-    }
-    if (directory)
-        closedir(directory);
-    return status;
 }
 
 rt_status rt_event_file_open(rt_event_file *f, const char *folder, int64_t finished_steps)

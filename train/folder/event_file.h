@@ -29,10 +29,6 @@ typedef struct rt_event_file {
 rt_status rt_event_file_open(rt_event_file *f, const char *folder,
                              int64_t finished_steps) RT_MUST_CHECK;
 
-/* Removes records of step `step` and later ones from the event files of a folder, if it exists.
- * Readers differ in whether they drop what an earlier file has of such steps. RT_IO. */
-rt_status rt_event_files_truncate(const char *folder, int64_t step) RT_MUST_CHECK;
-
 /* Adds a record with at most RT_MOST_SCALARS values of a step, and flushes the file. */
 enum { RT_MOST_SCALARS = 16 };
 void rt_event_file_add(rt_event_file *f, int64_t step, const rt_scalar *values, int count);

@@ -151,7 +151,8 @@ rt_status rt_report_theta_table(rt_run_page *p)
     rt_writer *w = &p->w;
     const bool mixed = rt_transformer_theta_axes(&p->config->model) > 1;
     const bool by_position = rt_transformer_turns_by_position(&p->config->model);
-    const bool trained = rt_config_trains_theta(p->config);
+    const bool trained =
+        rt_theta_was_trained(p->config, rt_results_get(&p->results, RT_RESULT_START_CHANGE));
     enum { MOST_ROWS = 512 };
     rt_csv csv;
     bool tolerances = false;

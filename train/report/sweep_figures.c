@@ -175,8 +175,8 @@ static int by_x(const void *a, const void *b)
 }
 
 /* Adds the curve of a row if its runs have points: columns with x and, for each value, mean and
- * deviation over the points of its good runs, or of all if none is. After the last
- * step of a run that stopped early a mean would be one over the others. */
+ * deviation over the points of its good runs or, if none is, of those that failed. Steps that one
+ * of these runs has no point at, as after an early stop, are left out. */
 static void add_curve(curves *c, const rt_sweep_runs *runs, int row, bool bits)
 {
     const int bits_column = rt_sweep_column(runs, RT_RESULT_BITS_PER_BYTE);
@@ -186,7 +186,7 @@ static void add_curve(curves *c, const rt_sweep_runs *runs, int row, bool bits)
     c->point_count = 0;
     for (int i = runs->rows[row].first; i >= 0; i = runs->list[i].next) {
         const int before = c->point_count;
-        if (runs->rows[row].good && !runs->list[i].good)
+        if (runs->list[i].diverged || (runs->rows[row].good && !runs->list[i].good))
             continue;
         c->unit =
             bits ? rt_sweep_number(runs, i, bits_column) / rt_sweep_number(runs, i, loss_column)

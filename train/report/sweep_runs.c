@@ -192,7 +192,7 @@ rt_sweep_verdict rt_sweep_judge(const rt_sweep_runs *s)
         const double is_near = rt_sweep_number(s, i, near);
         const double is_needed = rt_sweep_number(s, i, needed);
         const double far = rt_sweep_number(s, i, change);
-        if (isnan(is_near))
+        if (isnan(is_near) || s->list[i].diverged)
             continue;
         v.learned++;
         v.near += is_near == 1;

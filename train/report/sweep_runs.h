@@ -15,7 +15,7 @@
 typedef struct rt_sweep_run {
     char **cells;  /* cells of all columns; the first is its name */
     char *folder;  /* path of its folder */
-    bool diverged; /* its results are left out of all that summarizes runs */
+    bool diverged; /* its results are left out of statistics and curves */
     bool good;     /* it finished (rt_sweep_verdict) and did not diverge */
     int next;      /* next run of its row; -1 after the last */
     int question;  /* equal for runs with comparable losses; set by rt_sweep_study_make */

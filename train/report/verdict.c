@@ -163,6 +163,12 @@ static void report_place(rt_writer *w, const rt_theta_worst *worst, bool mixed)
         rt_writer_add(w, "%.2g grid steps", worst->grid);
 }
 
+bool rt_theta_was_trained(const rt_config *config, double change)
+{
+    enum { ROUNDING = 100000 };
+    return rt_config_trains_theta(config) || change * ROUNDING >= 1;
+}
+
 void rt_theta_report_phase(rt_writer *w, double phase, const rt_config *c)
 {
     if (rt_transformer_turns_by_position(&c->model))

@@ -92,6 +92,10 @@ typedef struct rt_theta_verdict {
 rt_status rt_theta_judge(rt_theta_verdict *verdict, const rt_transformer *model,
                          const rt_config *config) RT_MUST_CHECK;
 
+/* Returns whether theta was trained: by a run with this configuration or, as its largest relative
+ * change from theta0 tells, by the trunk of the run. */
+bool rt_theta_was_trained(const rt_config *config, double change);
+
 /* Adds ", max phase drift ..." to a line, unless there is no phase. */
 void rt_theta_report_phase(rt_writer *w, double phase, const rt_config *config);
 

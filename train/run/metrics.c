@@ -130,19 +130,17 @@ static void add_event(rt_metrics *m, int step, const rt_step_result *r,
     rt_event_file_add(&m->events, step, scalars, (int)(sizeof scalars / sizeof *scalars));
 }
 
-/* Removes the events of rows that metrics.csv has not kept, and opens a new file if it is asked
- * for. If the row of the last step was kept without its evaluation, its event is written again. */
+/* Opens a new file of events, whose first record tells readers to drop those that metrics.csv has
+ * not kept. If the row of the last step was kept without its evaluation, its event is written
+ * again.
+ */
 static rt_status open_events(rt_metrics *m, const char *folder, int step, bool evaluated,
                              bool logged)
 {
-    const char *path = RT_PATH_IN(folder, RT_EVENTS_FOLDER);
     const int whole = evaluated ? step : step - 1; /* last step whose events are as they were */
     RT_CLOSED_BY(rt_csv_close) rt_csv csv = {0};
     int row;
-    RT_TRY(rt_event_files_truncate(path, whole + 1));
-    if (!m->config->run.tensorboard)
-        return rt_ok();
-    RT_TRY(rt_event_file_open(&m->events, path, whole));
+    RT_TRY(rt_event_file_open(&m->events, RT_PATH_IN(folder, RT_EVENTS_FOLDER), whole));
     if (logged && !evaluated && rt_csv_open(&csv, folder, m->metrics.name))
         while (rt_csv_row(&csv))
             if (rt_csv_whole(&csv, "step", &row) && row == step)
@@ -188,7 +186,9 @@ rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const rt_confi
     if (config->model.theta.learn)
         RT_TRY(open_table(&m->theta, folder, "theta.csv", "step,layer,head,i,theta,theta_initial",
                           kept));
-    return open_events(m, folder, finished_steps, evaluated, logged && !trunk);
+    return config->run.tensorboard
+               ? open_events(m, folder, finished_steps, evaluated, logged && !trunk)
+               : rt_ok();
 }
 
 rt_status rt_metrics_theta(rt_metrics *m, const rt_training_state *state)

@@ -148,36 +148,6 @@ TEST(the_file_of_a_resumed_run_marks_its_first_step)
     ck_assert_uint_eq(at, size);
 }
 
-/* 128 is the least step that takes two bytes; a crash has cut the last record. */
-TEST(events_from_a_step_on_are_removed)
-{
-    static const struct {
-        int step, events;
-    } rows[] = {{1, 0}, {10, 0}, {11, 1}, {128, 1}, {129, 2}, {99999999, 2}, {100000000, 3}};
-    const rt_scalar loss = {"loss/training", 0.5};
-    expect_ok(rt_event_files_truncate(in_scratch("events"), 1)); /* there is none */
-    for (int i = 0; i < ROWS(rows); i++) {
-        size_t at = 0;
-        rt_event_file f = open_after(0);
-        rt_event_file_add(&f, 10, &loss, 1);
-        rt_event_file_add(&f, 128, &loss, 1);
-        rt_event_file_add(&f, 99999999, &loss, 1);
-        ck_assert_int_eq(fputs("\x2e", f.file), 1);
-        rt_event_file_close(&f);
-        expect_ok(rt_event_files_truncate(in_scratch("events"), rows[i].step));
-        read_only_file();
-        EXPECT_EVENT(&at, VERSION);
-        if (rows[i].events > 0)
-            EXPECT_EVENT(&at, "\x10\x0a\x2a\x16" LOSS("\0\0\0\x3f"));
-        if (rows[i].events > 1)
-            EXPECT_EVENT(&at, "\x10\x80\x01\x2a\x16" LOSS("\0\0\0\x3f"));
-        if (rows[i].events > 2)
-            EXPECT_EVENT(&at, "\x10\xff\xc1\xd7\x2f\x2a\x16" LOSS("\0\0\0\x3f"));
-        ck_assert_uint_eq(at, size);
-        clear();
-    }
-}
-
 TEST(files_of_one_second_have_different_names)
 {
     rt_event_file a = open_after(0), b = open_after(0);

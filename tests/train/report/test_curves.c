@@ -44,12 +44,14 @@ TEST(a_curve_is_the_mean_of_its_runs_where_all_have_a_value)
     write_run("b", "5,7,0.75\n10,3,0.25\n20,4,1\n30,5,1\n");
     write_run("c", "5,9,0.75\n");
     write_run("d", "10,1e9,0\n20,1e9,0\n");
-    draw("run,run.seed,exit_code,diverged_above\na,1,0,\nb,2,0,\nc,3,5,\nd,4,0,8\n");
+    draw("run,model.dim,run.seed,exit_code,diverged_above\n"
+         "a,8,1,0,\nb,8,2,0,\nc,8,3,5,\nd,8,4,0,8\nd,16,1,0,8\n");
     ck_assert_str_eq(data, "10,2,1.41421,0.25,0\n20,3,1.41421,0.75,0.353553\n\n\n");
+    expect_in(loss, "\ncurves = 1\n");
     expect_in(figures.list[0].caption,
               "the mean over the seeds, with one standard deviation, where "
               "all of them have a value");
-    expect_in(loss, "array labels[curves] = ['all runs']\n");
+    expect_in(loss, "array labels[curves] = ['dim=8']\n");
     expect_in(loss, "\nhorizontal = 1\nvertical = 2\n");
     ck_assert_int_eq(figures.count, 2);
     expect_in(text_in("figures/accuracy.gp"),

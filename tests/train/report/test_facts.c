@@ -153,13 +153,20 @@ TEST(a_share_is_printed_in_few_characters)
 {
     put_text("theta_final.csv", "layer,head,i,theta,theta_initial,phase,turns,use\n"
                                 "0,all,0,2,1,0.5,0.75,0.25\n0,all,1,2,1,0.5,,1e300\n");
-    rt_config config = {.model = {.layers = 1, .theta.learn = true}, .train.freeze = "theta"};
+    rt_config config;
+    load_sound(&config, "[theta]\nlearn = yes\n[train]\nfreeze = theta\n", NULL);
     page.config = &config;
     expect_ok(rt_report_theta_table(&page));
     expect_in(text_of(page.w.bytes), "Theta, which was not trained");
     expect_in(text_of(page.w.bytes), " | initial | last | ");
     expect_in(text_of(page.w.bytes), " | +0.6931 | 0.5 | 0.75 | 25.0 %\n");
     expect_in(text_of(page.w.bytes), " | 1e+302 %\n");
+    /* a trunk has moved it */
+    rt_results_put(&page.results, 0.02, RT_RESULT_START_CHANGE);
+    rt_writer_free(&page.w);
+    expect_ok(rt_report_theta_table(&page));
+    expect_in(text_of(page.w.bytes), "Learned theta");
+    rt_results_free(&page.results);
 }
 
 /* A row of the matrix is a true class, and a shade is the share of the row. A class that neither

@@ -122,9 +122,10 @@ TEST(nothing_is_worth_compute_if_twice_the_steps_have_no_known_gain)
 /* Of row b one run diverged: neither the mean nor a difference has its loss. */
 TEST(results_of_runs_that_diverged_are_left_out)
 {
-    static const char rows[] = "run,model.kind,run.seed,exit_code,eval_loss,diverged_above\n"
-                               "1,a,1,0,10,\n2,a,2,0,20,\n3,a,3,0,30,\n"
-                               "4,b,1,0,11,\n5,b,2,0,1e9,50\n6,b,3,0,32,\n";
+    static const char rows[] =
+        "run,model.kind,run.seed,exit_code,eval_loss,diverged_above,theta_near,theta_max_change\n"
+        "1,a,1,0,10,,1,0.1\n2,a,2,0,20,,1,0.2\n3,a,3,0,30,,1,0.3\n"
+        "4,b,1,0,11,,1,0.1\n5,b,2,0,1e9,50,0,8e3\n6,b,3,0,32,,1,0.1\n";
     pair(rows);
     ck_assert_int_eq(difference("model.kind", "b")->loss.count, 2);
     ck_assert_double_eq(difference("model.kind", "b")->loss.mean, 1.5);
@@ -133,6 +134,7 @@ TEST(results_of_runs_that_diverged_are_left_out)
     ck_assert_double_eq(rt_sweep_number(&runs, 4, rt_sweep_column(&runs, "eval_loss")), 1e9);
     const rt_sweep_verdict v = rt_sweep_judge(&runs);
     ck_assert_int_eq(v.finished, 6);
+    ck_assert(v.learned == 5 && v.near == 5 && v.change == 0.3);
     rt_writer_free(&written);
     rt_sweep_report_diverged(&written, &v);
     ck_assert_str_eq(written.bytes, "1 run diverged (5): left out of means and differences\n");
