@@ -131,6 +131,8 @@ TEST(the_version_names_the_precision)
                   "$TRAIN --version; $TRAIN64 --version");
     expect_text(w->out, "rotor " ROTOR_VERSION " (double)\nOpenBLAS ");
     expect_stdout("tiny.ini: configuration and data are valid\n", "$TRAIN --check tiny.ini");
+    run("$TRAIN --check tiny.ini | grep -Ex 'memory, MB: step [0-9]+,( [-a-z]+ [0-9]+,)* --export "
+        "[0-9]+'");
     ck_assert(!exists("runs"));
 }
 
