@@ -32,7 +32,7 @@ void rt_free(void *memory);
 
 /* Memory that belongs to a block of code, which frees it when it is left, also by RT_TRY:
  *
- *     RT_OWNED double *theta = rt_alloc(count, sizeof *theta);
+ *     RT_OWNED double *theta = copy_of(other);
  *     RT_TRY(rt_allocated(theta, "theta"));
  *
  * RT_CLOSED_BY does so for a struct, by the function that closes it. Both need an initial value. */
