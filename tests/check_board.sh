@@ -143,7 +143,7 @@ until [ -f killed/runs.csv ] && [ "$(wc -l <killed/runs.csv)" -gt 3 ]; do sleep 
 killed=$(cat killed/pgid)
 kill -s KILL -- "-$killed"
 wait $! 2>/dev/null || true
-for _ in $(seq 200); do kill -0 -- "-$killed" 2>/dev/null || break; sleep 0.05; done # its runs hold the lock
+flock -w 60 killed/.driver true # its runs hold the lock until they have ended
 [ "$(wc -l <killed/runs.csv)" -lt 19 ] || { echo 'the kill came too late' >&2; failed=1; }
 code_of 0 run killed
 for results in whole killed; do cut -d , -f 1-7,9- $results/runs.csv | sort >$results.csv; done
