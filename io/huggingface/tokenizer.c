@@ -741,7 +741,7 @@ char *rt_huggingface_tokenizer_text(const rt_huggingface_export *export, bool ha
             !rt_vocabulary_is_ordinary(export->vocabulary, id))
             rt_json_put(&made, roles[i].key, written(export->vocabulary, id));
     }
-    /* of token types, the classes differ in what they return by default */
+    /* some classes return token types by default, others do not */
     if (!residues)
         rt_json_put(&made, "model_input_names",
                     has_types

@@ -165,8 +165,7 @@ static void report_place(rt_writer *w, const rt_theta_worst *worst, bool mixed)
 
 bool rt_theta_was_trained(const rt_config *config, double change)
 {
-    enum { ROUNDING = 100000 };
-    return rt_config_trains_theta(config) || change * ROUNDING >= 1;
+    return rt_config_trains_theta(config) || change >= 1e-5; /* not by rounding */
 }
 
 void rt_theta_report_phase(rt_writer *w, double phase, const rt_config *c)

@@ -130,10 +130,8 @@ static void add_event(rt_metrics *m, int step, const rt_step_result *r,
     rt_event_file_add(&m->events, step, scalars, (int)(sizeof scalars / sizeof *scalars));
 }
 
-/* Opens a new file of events, whose first record tells readers to drop those that metrics.csv has
- * not kept. If the row of the last step was kept without its evaluation, its event is written
- * again.
- */
+/* Opens a file of events, whose first record tells readers to drop those that metrics.csv has not
+ * kept. If the row of the last step was kept without its evaluation, its event is written again. */
 static rt_status open_events(rt_metrics *m, const char *folder, int step, bool evaluated,
                              bool logged)
 {

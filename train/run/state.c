@@ -190,14 +190,11 @@ static rt_status open_data(rt_run *r, bool own)
     rt_opening opening;
     const rt_huggingface *m = r->found.imported;
     const rt_checkpoint *c = &r->found.checkpoint;
-    r->meaning = m ? (rt_data_of_model){m->vocabulary,
-                                        m->sorted_labels,
-                                        m->options.vocab,
-                                        m->options.token_types,
-                                        0,
-                                        true}
-                   : (rt_data_of_model){c->info.vocabulary, c->info.labels, c->words,
-                                        c->types,           c->patch,       own};
+    r->meaning =
+        (rt_data_of_model){c->info.vocabulary, c->info.labels, c->words, c->types, c->patch, own};
+    if (m)
+        r->meaning = (rt_data_of_model){
+            m->vocabulary, m->sorted_labels, m->options.vocab, m->options.token_types, 0, true};
     if (reads_texts && m && !m->vocabulary)
         return rt_huggingface_no_vocabulary(m, a->checkpoint);
     rt_opening_begin(&opening, &o, r->config, r->world, a->quiet);
