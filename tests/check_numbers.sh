@@ -163,6 +163,7 @@ longer() { # longer drift|reset STEP
     fi
 }
 longer_loss() { sed -n 's/^loss after 16,000 steps, learned less fixed, not judged: //p' "$work/causes"; }
+longer_unseen() { longer_loss | awk '{ gsub(/[][,]/, ""); exit !($2 < 0 && $3 > 0) }'; }
 longer_rises() { # up at every step, and higher at each until 8,000
     awk -F ' *[|] *' '$2 ~ /000$/ { rows++; up += $4 == "up"; split($3, part, " "); if ($2 <= 8000) { rises += part[1] + 0 > last; last = part[1] + 0 } }
         END { exit rows != 5 || up != 5 || rises != 4 }' "$work/causes"
@@ -178,6 +179,12 @@ most_change_of_fast() { # the largest of the table's mean changes at four turns 
 cause_nats() { cause 5 "$1" | sed 's/ / nats /'; }
 cause_left() { cause 5 "$1" | sed 's/.*\[-//; s/,.*/ nats/'; } # the lower end, without sign
 cause_not_above() { cause 5 "$1" | awk '{ gsub(/[][,]/, ""); exit $2 > 0 }'; }
+cause_most() { cause 5 "$1" | sed 's/.*\[-//; s/,.*//'; }                # the same without a unit
+cause_verdict() { cause 5 'dose 1 less placebo' >/dev/null && row_of causes 3 "^[|] $1 [|] [^|]*[|]$"; }
+twice_the_gain() { # of the mean gain of 80 pairs at the rate of the weights, in words
+    { cause 5 'three times the rate less fixed'; registered 5 middle 'learned less fixed'; } |
+        awk '{ x[NR] = $1 } END { times = x[1] / x[2]; print (times > 1.75 && times < 2.5 ? "twice" : times) }'
+}
 cause_right() { cause 5 "$1" | sed 's/.*, +//; s/\]//'; } # the upper end
 cause_below() { cause 5 "$1" | awk '{ gsub(/[][,]/, ""); exit !($3 < 0) }'; }
 twice_learned() { # dose 3 in gains of learning, of the same seeds, in words
@@ -467,7 +474,13 @@ number $abstract 'base of 1000 for 128 tokens' given
 number $abstract 'learning from 10000 is not seen' cause_not_above 'base 1000 less learned'
 number $abstract 'add to it, though {}, as much as' cause_left 'learned less dose 1'
 number $abstract 'has about {} what learning gains' twice_learned
-number $abstract 'a third size (4.3 M) were registered and have no result' given
+number $abstract 'A third size (4.3 M) was registered and has no result' given
+number $abstract '(#why-does-it-lower-the-loss) {} pairs have' cause 4 'three times the rate less fixed'
+number $abstract '80 pairs have {} less fixed' cause_nats 'three times the rate less fixed'
+number $abstract 'less fixed and {} less learned.' cause 5 'three times the rate less learned'
+number $abstract 'the claim of a rate of its own is *{}*' cause_verdict rate
+number $abstract 'for θ alone, has about {} the gain of theirs' twice_the_gain
+number $abstract 'with three times the rate for θ up to {} at 4 × 128' cause_most 'three times the rate less fixed'
 number $abstract 'pairs of runs with 1.1 M parameters' given
 number $abstract 'After 16,000 steps eight pairs at 0.16 M have {}.' longer_loss
 number $abstract 'the gain is {} to' registered_simultaneous high middle
@@ -487,7 +500,7 @@ number $abstract 'at 1.1 M (1e-3, {})' reset 4 middle
 number $abstract 'a reset raises the loss of all 280' all_higher small middle
 number $abstract 'the loss of all 280, by {} and' reset 7 small
 number $abstract 'by 26 and {} times what learning gains' reset 7 middle
-number $abstract 'is reproduced at 1.1 M parameters by the registered experiment' given
+number $abstract 'are reproduced at 1.1 M parameters by the registered experiments' given
 number $abstract 'In a training 16 times as long the cost of a reset grows to {} nats' longer reset 16000
 number $abstract 'reset costs {} nats after 1,000 steps' longer reset 1000
 number $abstract 'after 1,000 steps and {} after 16,000' longer reset 16000
@@ -619,6 +632,9 @@ number README.md 'without learning has {};' registered 5 middle 'placebo less fi
 number README.md 'that other seeds learned, {} models' cause 4 'dose 1 less placebo'
 number README.md 'models have {} with it frozen' cause_nats 'dose 1 less placebo'
 number README.md 'and base 1000 without learning {}.' cause 5 'base 1000 less fixed'
+number README.md 'Three times the rate for θ has {} in' cause_nats 'three times the rate less fixed'
+number README.md '[-0.0050, -0.0024] in {} pairs' cause 4 'three times the rate less fixed'
+number README.md 'eight pairs cannot see whether the gain lasts to 16,000 steps' longer_unseen
 number README.md 'layers of 64, {} pairs' registered 4 small 'learned less fixed'
 number README.md 'pairs have {}. The gain' registered 5 small 'learned less fixed'
 number README.md 'a reset raises the loss of all 280' all_higher small middle
