@@ -163,6 +163,22 @@ TEST_ROWS(factors_of_heads_are_learned, 0, 2)
                   "$TRAIN tiny.ini %s theta.head_scale=yes theta.lr_scale=0 --overwrite", keys);
 }
 
+TEST(a_rate_of_theta_that_nothing_has_is_named)
+{
+    shell(w, PLAIN TINY);
+    expect_stderr(0, "warning: theta.lr_scale = 3 has no effect: train.freeze = theta keeps",
+                  "$TRAIN tiny.ini theta.learn=yes theta.lr_scale=3 train.freeze=theta "
+                  "train.init_from=runs/tiny run.name=kept");
+    expect_stderr(
+        0, "warning: theta.lr_scale = 3 has no effect: train.freeze = layers.0,layers.1 keeps",
+        "$TRAIN tiny.ini theta.head_scale=yes theta.lr_scale=3 "
+        "train.freeze=layers.0,layers.1 "
+        "train.init_from=runs/tiny run.name=factors");
+    run("$TRAIN tiny.ini theta.learn=yes theta.head_scale=yes theta.lr_scale=3 "
+        "train.freeze=theta train.init_from=runs/tiny run.name=one 2>kept && ! grep 'no effect' "
+        "kept");
+}
+
 /* Factors are folded into the queries; a model from there, or without any, starts with 1. */
 TEST(head_factors_are_exported_with_the_model)
 {

@@ -212,6 +212,13 @@ static void describe(rt_run *r)
         rt_run_note(r,
                     "warning: theta.head_scale = yes has no effect: theta.lr_scale = 0 keeps the "
                     "factors of all heads");
+    if (c->optimizer.settings.theta_lr_scale != 1 &&
+        (!c->model.theta.learn || rt_config_freezes(c, RT_ROLE_THETA)) &&
+        (!c->model.theta.head_scale || rt_config_freezes(c, RT_ROLE_FACTOR)))
+        rt_run_note(r,
+                    "warning: theta.lr_scale = %g has no effect: train.freeze = %s keeps all that "
+                    "it applies to",
+                    c->optimizer.settings.theta_lr_scale, c->train.freeze);
     if (c->optimizer.warmup_steps > c->train.steps)
         rt_run_note(r,
                     "warning: optimizer.warmup_steps = %d, and train.steps = %d: the learning rate "
