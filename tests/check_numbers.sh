@@ -114,6 +114,21 @@ judged() { # judged CELL SIZE
         begun && $2 == size { print $cell; found = 1; exit }
         END { exit !found }' "$work/registered"
 }
+# What a reset costs on average, in nats to some digits.
+reset_costs() { reset 5 "$2" | awk -v digits="$1" '{ printf "%." digits "f\n", $1 }'; }
+# The smallest bias, in steps of 0.0001, that the simultaneous interval of the placebo excludes on both sides.
+placebo_bound() {
+    awk -F, -f "$statistics" -f /dev/stdin "$study/registered/results/runs.csv" <<'END'
+$1 == "middle" && $6 == 0 { loss[$3, $2] = $7 }
+END {
+    for (seed = 2001; seed <= 2080; seed++) x[++n] = loss["placebo", seed] - loss["fixed", seed]
+    paired(x, n, 2)
+    end = mean > 0 ? mean + half : half - mean
+    printf "%.4f\n", int(end * 10000 + 1) / 10000
+}
+END
+}
+in_direction() { judged 4 middle | grep -qx 'reproduced in direction'; }
 # A cell of its table of resets: 3 learning rate, 4 mean change, 6 higher, 7 times the gain.
 reset() { # reset CELL SIZE
     registered 5 "$2" 'learned less fixed' >/dev/null
@@ -168,9 +183,6 @@ longer_rises() { # up at every step, and higher at each until 8,000
     awk -F ' *[|] *' '$2 ~ /000$/ { rows++; up += $4 == "up"; split($3, part, " "); if ($2 <= 8000) { rises += part[1] + 0 > last; last = part[1] + 0 } }
         END { exit rows != 5 || up != 5 || rises != 4 }' "$work/causes"
 }
-longer_most() { # longer_most COLUMN: the turns of the most used pair at all steps from 2,000 on
-    awk -F ' *[|] *' -v column="$1" '$2 ~ /000$/ && $2 > 1000 { split($column, part, /[()]/); print part[2] }' "$work/causes" | sort -u
-}
 most_change_of_fast() { # the largest of the table's mean changes at four turns and more, without sign
     awk -F, -f "$statistics" -f "$study/tables/published.awk" "$study/registered/results/pairs.csv" \
         "$study/causes/results/pairs.csv" "$study/published_drift.csv" |
@@ -179,6 +191,12 @@ most_change_of_fast() { # the largest of the table's mean changes at four turns 
 cause_nats() { cause 5 "$1" | sed 's/ / nats /'; }
 cause_left() { cause 5 "$1" | sed 's/.*\[-//; s/,.*/ nats/'; } # the lower end, without sign
 cause_not_above() { cause 5 "$1" | awk '{ gsub(/[][,]/, ""); exit $2 > 0 }'; }
+cause_unseen() { cause 5 "$1" | awk '{ gsub(/[][,]/, ""); exit !($2 < 0 && $3 > 0) }'; }
+cause_accuracy() { # cause_accuracy DIFFERENCE: its points with the interval
+    cause 5 'dose 1 less placebo' >/dev/null
+    sed -n "s/^accuracy in points.*: \(.*; \)\{0,1\}$1 \([-+0-9.]*\) \([^;]*\).*/\2 points of accuracy \3/p" "$work/causes"
+}
+cause_points() { cause_accuracy "$1" | sed 's/^+//; s/ of accuracy.*//'; }
 cause_most() { cause 5 "$1" | sed 's/.*\[-//; s/,.*//'; }                # the same without a unit
 cause_verdict() { cause 5 'dose 1 less placebo' >/dev/null && row_of causes 3 "^[|] $1 [|] [^|]*[|]$"; }
 twice_the_gain() { # of the mean gain of 80 pairs at the rate of the weights, in words
@@ -391,6 +409,11 @@ found_within() { # found_within FILE: of those within a phase of pi
         n++; e = $5 / $2 - 1; hit += e < 0.01 && e > -0.01 } END { print hit " of " n }' "$results/$1.csv"
 }
 
+found_beyond() { # found_beyond FILE: of those from 4 radians on, in the words of the table
+    awk -F, 'NR > 1 && (($2 - $4) * $3 >= 4 || ($4 - $2) * $3 >= 4) {
+        n++; e = $5 / $2 - 1; hit += e < 0.01 && e > -0.01 } END { exit hit > n / 4 }' "$results/$1.csv"
+}
+
 pairs_nats() { pairs interval "$@" | sed 's/ / nats /'; }
 compute_end_bare() { compute_end "$1" | tr -d ' %'; }
 half_fine() { "$@" | awk '{ printf "%.4f\n", -$1 }'; } # the gain, to four
@@ -405,9 +428,6 @@ claimed() { # claimed NAME: the claim in the words of the table
     sed -n "s/^ *claim\\[\"$1\"\\] = \"\\(.*\\)\"/\\1/p" "$study/tables/verdicts.awk"
 }
 # Sentences without a place for a number: nothing to print if they are true, which fails otherwise.
-excludes() { # excludes SWEEP SHARE
-    awk -v bound="$(pairs bound "$1" model fixed)" -v worth="$(doubling "$2" %.9g)" 'BEGIN { exit bound >= worth }'
-}
 all_cells() { # all_cells up|down FROM TO FILE ...
     direction=$1
     shift
@@ -460,14 +480,16 @@ number $abstract 'pairs have {}; no difference' registered 5 small 'learned less
 number $abstract 'no difference of the two sizes is seen' no_difference
 number $abstract 'no difference of the two sizes is seen ({})' sizes_differ
 number $abstract 'The accuracy shows no gain' no_gain_in_accuracy
-number $abstract 'no gain: {} at the larger' registered_points middle 'learned less fixed'
+number $abstract 'no gain there: {} at the larger' registered_points middle 'learned less fixed'
 number $abstract 'at the larger, {} at the smaller' registered 11 small 'learned less fixed'
 number $abstract 'Both sizes exclude a gain worth 3.4 % of compute, which LeRoPE reports at 2.5 B' excluded_share small middle
 number $abstract 'seeds learned, {} models' cause 4 'dose 1 less placebo'
 number $abstract 'models have {} (p =' cause_nats 'dose 1 less placebo'
-number $abstract '(p = {}), and three times' cause 7 'dose 1 less placebo'
-number $abstract 'three times that change of ln θ lowers the loss further' cause_below 'slope of the loss over the dose'
-number $abstract 'for 128 tokens, fixed, has {},' cause_nats 'base 1000 less fixed'
+number $abstract '(p = {}) less that same code' cause 7 'dose 1 less placebo'
+number $abstract 'the loss falls over up to three times that change of ln θ' cause_below 'slope of the loss over the dose'
+number $abstract 'dose 3 is not told from dose 1' cause_unseen 'dose 3 less dose 1'
+number $abstract 'dose 1 less fixed is not told from 0' cause_unseen 'dose 1 less fixed'
+number $abstract 'for 128 tokens has, less fixed, {},' cause_nats 'base 1000 less fixed'
 number $abstract 'it may be better by {}, or worse' cause_left 'base 1000 less learned'
 number $abstract '0.0072 nats, or worse by {}.' cause_right 'base 1000 less learned'
 number $abstract 'base of 1000 for 128 tokens' given
@@ -477,7 +499,8 @@ number $abstract 'has about {} what learning gains' twice_learned
 number $abstract 'A third size (4.3 M) was registered and has no result' given
 number $abstract '(#why-does-it-lower-the-loss) {} pairs have' cause 4 'three times the rate less fixed'
 number $abstract '80 pairs have {} less fixed' cause_nats 'three times the rate less fixed'
-number $abstract 'less fixed and {} less learned.' cause 5 'three times the rate less learned'
+number $abstract 'and {} less learned.' cause_nats 'three times the rate less learned'
+number $abstract 'less fixed, {}, and' cause_accuracy 'three times the rate less fixed'
 number $abstract 'the claim of a rate of its own is *{}*' cause_verdict rate
 number $abstract 'for θ alone, has about {} the gain of theirs' twice_the_gain
 number $abstract 'with three times the rate for θ up to {} at 4 × 128' cause_most 'three times the rate less fixed'
@@ -498,8 +521,8 @@ number $abstract 'mean change 0.19) and {} at 1.1 M' registered_needed middle
 number $abstract 'at 1.1 M ({}, ' reset 3 middle
 number $abstract 'at 1.1 M (1e-3, {})' reset 4 middle
 number $abstract 'a reset raises the loss of all 280' all_higher small middle
-number $abstract 'the loss of all 280, by {} and' reset 7 small
-number $abstract 'by 26 and {} times what learning gains' reset 7 middle
+number $abstract 'the loss of all 280, on average by {} and' reset_costs 3 small
+number $abstract 'by 0.037 and {} nats' reset_costs 4 middle
 number $abstract 'are reproduced at 1.1 M parameters by the registered experiments' given
 number $abstract 'In a training 16 times as long the cost of a reset grows to {} nats' longer reset 16000
 number $abstract 'reset costs {} nats after 1,000 steps' longer reset 1000
@@ -519,15 +542,15 @@ number $abstract 'between 0.1 and 0.35 turns {} pairs of MLPRope (153 M paramete
 number $abstract 'went up, and {} of LeRoPE (second hand)' published up LeRoPE
 number $abstract 'after 16 times as many steps at 0.16 M they are up by {}' longer drift 16000
 number $abstract 'are up at every step looked at, and further until 8,000 steps' longer_rises
-number $abstract 'The most used pair is that of {} turns from 2,000 steps on' longer_most 6
 number $abstract 'Pairs of 0.1 to 0.35 turns go up here' published_up_here
 number $abstract 'and down there, by a factor of {} or more on average' published_factor
-number $abstract 'with θ fixed it is that of {}.' longer_most 7
-number $abstract 'Pairs of 4 turns and more change by at most {} on average in all five' most_change_of_fast
+number $abstract 'the mean change is within ±{} in all five' most_change_of_fast
 number $abstract '(second hand), by {} and' published drift MLPRope
 number $abstract 'by -2.06 and {} in ln θ' published drift LeRoPE
 number $abstract 'went up in {} cases at 2 × 64' registered_drift up 0.1 0.35 small
 number $abstract 'cases at 2 × 64 and {} at 4 × 128' registered_drift up 0.1 0.35 middle
+number $abstract 'that of 1.14 went up in {} registered runs' registered_drift up 1 1.3 small
+number $abstract '138 of 200 registered runs and down in {}.' registered_drift down 1 1.3 middle
 number $abstract 'that of 0.64 turns down in {} and' registered_drift down 0.5 0.8 small
 number $abstract 'turns down in 169 of 200 and {}.' registered_drift down 0.5 0.8 middle
 number $details 'in the registered runs the pair makes {} turns at 2 × 64' registered_use small
@@ -537,7 +560,7 @@ number $details 'there by layer 1.90, {},' registered_use middle 1
 number $details 'there by layer 1.90, 3.57, {} and' registered_use middle 2
 number $details 'there by layer 1.90, 3.57, 1.84 and {}.' registered_use middle 3
 law="contrast law-pairs law-conditions-pairs"
-number $abstract 'it has the sign of {} cells' moved_of 'all of these' 3 $law
+number $abstract 'has the sign of {} cells' moved_of 'all of these' 3 $law
 number $abstract 'sign of 59 of 67 cells that moved, where "always up" has {};' field 'all of these' 4 $law
 number $abstract 'with windows of 16 to 128 it has {} and' last_moved_of 'all of these' 3 contrast law-reach-pairs
 number $abstract 'and "always up" {}, at' last_field 'all of these' 4 contrast law-reach-pairs
@@ -547,6 +570,7 @@ number $abstract 'at T = 512 both have {}.' moved_of 'all of these' 3 contrast l
 number $abstract 'to 1 %, if it starts' given
 number $abstract '({} runs on a grid' found known-grid
 number $abstract 'and {} others)' found_within theta-range-found
+number $abstract 'from beyond 4 radians rarely' found_beyond theta-range-found
 
 # Claims.
 number $abstract 'one effect is smaller than {} nats (`adarope`)' pairs bound scratch head-factor fixed
@@ -555,10 +579,8 @@ number $abstract 'reproduced: {} effect' kind 'smaller than'
 number $abstract '(`adarope`), {} claims are inconclusive' kind 'inconclusive'
 number $abstract '{} presuppose what does not hold here' kind 'premise not met'
 number $abstract 'and {} was not run from scratch' kind 'not run'
-number $abstract 'would be {} nats at 0.16 M parameters' doubling 0.034 %.4f
-number $abstract 'which the interval there excludes' excludes scratch 0.034
-number $abstract 'worth 3.4 % of compute at 2.5 B parameters' given
-number $abstract 'have 0.05 to 1.1 M parameters and train on 0.5 to 3 million bytes' given
+number $abstract 'have 0.05 to 1.1 M parameters and train on 0.5 to 16 million bytes' given
+number $abstract 'lerope`, in direction, and the one that' in_direction
 number $abstract 'brackets are 95 % t-intervals' given
 number $abstract 'θ_i = base^(-2i/d)' given
 number $abstract 'θ (T - 1) / 2π' given
@@ -568,7 +590,8 @@ done
 
 # The page.
 number $abstract 'twice the steps lower the loss by {} nats' doubling 1 %.3f
-number $abstract 'a bias of the code beyond {} nats' registered_end middle 'placebo less fixed'
+number $abstract 'Over {} seeds the placebo' registered 4 middle 'placebo less fixed'
+number $abstract 'a bias of the code beyond {} nats' placebo_bound
 number $abstract 'fixed θ forgoes at most {} nats at 2 × 64' registered_simultaneous low small
 number $abstract 'nats at 2 × 64 (rate {}) and' reset 3 small
 number $abstract '(rate 4e-3) and {} at 4 × 128' registered_simultaneous low middle
@@ -576,11 +599,9 @@ number $abstract 'at 4 × 128 ({}), by simultaneous intervals' reset 3 middle
 number $abstract 'simultaneous intervals, and at most {} and' compute_end_bare small
 number $abstract 'and at most 1.7 and {} of compute' compute_end middle
 number $abstract 'at 4 × 128 and 2e-3 have {}.' pairs_nats scratch-wide+scratch-wide-again model fixed
-number $abstract '14 pairs of that size have {}.' pairs_nats scratch-wide+scratch-wide-again model fixed
 number $details 'planned to see 0.0021 nats and could see {}' registered 6 small 'learned less fixed'
 number $details 'chosen rate of 4e-3 the deviation of its pairs is {} nats' deviation small
 number $details 'At 4 × 256 it would also be the lowest, {}.' best_rate large
-number $abstract 'A reset raises the loss of all 280 models' all_higher small middle
 number $abstract 'The family is the {} comparisons' echo "$family"
 number $abstract 'it ends at {} nats' mean_of drope dropped %.2f
 number $abstract 'with positions at {}.' mean_of drope kept %.2f
@@ -629,23 +650,24 @@ number README.md '{} pairs of runs have' registered 4 middle 'learned less fixed
 number README.md 'have {} with θ learned' registered_nats middle 'learned less fixed'
 number README.md 'worth {}, while' compute_gain middle
 number README.md 'without learning has {};' registered 5 middle 'placebo less fixed'
-number README.md 'that other seeds learned, {} models' cause 4 'dose 1 less placebo'
-number README.md 'models have {} with it frozen' cause_nats 'dose 1 less placebo'
-number README.md 'and base 1000 without learning {}.' cause 5 'base 1000 less fixed'
+number README.md 'as far as {} pairs can tell' cause 4 'dose 1 less placebo'
+number README.md 'models with it frozen have {} less that same code' cause_nats 'dose 1 less placebo'
+number README.md 'and base 1000 without learning has {}.' cause 5 'base 1000 less fixed'
 number README.md 'Three times the rate for θ has {} in' cause_nats 'three times the rate less fixed'
 number README.md '[-0.0050, -0.0024] in {} pairs' cause 4 'three times the rate less fixed'
 number README.md 'eight pairs cannot see whether the gain lasts to 16,000 steps' longer_unseen
 number README.md 'layers of 64, {} pairs' registered 4 small 'learned less fixed'
 number README.md 'pairs have {}. The gain' registered 5 small 'learned less fixed'
 number README.md 'a reset raises the loss of all 280' all_higher small middle
-number README.md 'the loss of all 280, by {} and' reset 7 small
-number README.md 'by 26 and {} times what learning gains' reset 7 middle
+number README.md 'the loss of all 280, by {} and' reset_costs 4 middle
+number README.md 'by 0.0085 and {} nats on average' reset_costs 3 small
 number README.md 'none is reproduced' kind_is none 'reproduced'
 number README.md 'one effect is smaller than {} nats' pairs bound scratch head-factor fixed
 number README.md '{} effect is smaller' kind 'smaller than'
 number README.md '{} are inconclusive' kind 'inconclusive'
 number README.md '{} presuppose what does not hold here' kind 'premise not met'
-number README.md '{} not run.' kind 'not run'
+number README.md '{} not run;' kind 'not run'
+number README.md 'that learning lowers the loss, in direction, are reproduced by the registered runs' in_direction
 number README.md 'with 95 % intervals' given
 number README.md 'at two layers of 64' given
 number README.md 'four layers of 128' given
@@ -720,10 +742,10 @@ above_one() { row_of gallery 9 '^[|] jelassi' | awk '{ exit !($1 > 1) }'; }
 number $images 'the published 0.5 points lie below both intervals' both_above
 number $images 'all three intervals contain 0 and 1.8 points' all_within
 number $images 'ten seeds would have seen {} points or more' least_seen
-number $images 'mixed RoPE is better at 40 pixels' sign_of 40 better
+number $images 'it is better at 40 pixels' sign_of 40 better
 number $images 'better at 40 pixels and worse at 56' sign_of 56 worse
 points_of() { row_of images 4 "$1" | sed 's/ / points /'; }
-number $images 'at 28 pixels by {} (axial)' points_of '^[|] axial-learned less axial-fixed'
+number $images 'seen at 28 pixels: {} (axial)' points_of '^[|] axial-learned less axial-fixed'
 number $images '(axial) and {} (mixed)' row_of images 4 '^[|] mixed-learned less mixed-fixed'
 number $images 'θ reset costs {}' reset_cost
 number $images 'by {} points at 40' ahead_at_40
@@ -745,7 +767,8 @@ number docs/learning-theta.md 'if their learned θ is reset' given
 number docs/learning-theta.md '{} models of toy tasks' needed share theta
 number docs/learning-theta.md '{} of its earlier models of text get worse' needed share $of_text
 number docs/learning-theta.md 'a gain of {} is seen at 1.1 M parameters' registered_gain middle 'learned less fixed'
-number docs/learning-theta.md 'none is seen in accuracy' no_gain_in_accuracy
+number docs/learning-theta.md 'in accuracy none is seen but with a higher rate for θ' no_gain_in_accuracy
+number docs/learning-theta.md 'a higher rate for θ, of {}; 30 of 60' cause_points 'three times the rate less fixed'
 
 # ---- every number of the abstract and of README's section is in a row ----
 

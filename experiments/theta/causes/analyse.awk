@@ -1,13 +1,15 @@
-# The tables of the second registered experiment (README.md, "What decides").
+# The tables of the second registered experiment (README.md, "What decides"). Added after the results, as
+# ../README.md says: what is not judged, but for the curvature and the loss after 16,000 steps; detectable
+# is by the interval shown.
 #
 #     awk -F, -f statistics.awk -f analyse.awk FIRST/runs.csv runs.csv steps.csv pairs.csv
 
 FNR == 1 { file++; next }
 # Of the first experiment: fixed, learned and placebo of the row middle.
-file == 1 { if ($1 == "middle" && $6 == 0) loss[$3, $2] = $7; next }
+file == 1 { if ($1 == "middle" && $6 == 0) { loss[$3, $2] = $7; accuracy[$3, $2] = 100 * $8 } next }
 file == 2 {
     if ($4 != 0) failed[$1]++
-    else if ($1 != "length") loss[$3, $2] = $5
+    else if ($1 != "length") { loss[$3, $2] = $5; accuracy[$3, $2] = 100 * $6 }
     else at_end[$3, $2] = $5
     next
 }
@@ -21,13 +23,20 @@ file == 4 {
     next
 }
 
-# Differences of two arms of the seeds from `first` to `last`: their number.
-function differences(arm, base, first, last, x,    seed, n) {
+# Differences of two arms of the seeds from `first` to `last`, in loss or accuracy: their number.
+function differences(arm, base, first, last, x, result,    seed, n) {
     for (n in x) delete x[n]
     n = 0
     for (seed = first; seed <= last; seed++)
-        if ((arm, seed) in loss && (base, seed) in loss) x[++n] = loss[arm, seed] - loss[base, seed]
+        if ((arm, seed) in loss && (base, seed) in loss)
+            x[++n] = result == "accuracy" ? accuracy[arm, seed] - accuracy[base, seed] : loss[arm, seed] - loss[base, seed]
     return n
+}
+
+# Adds the difference in accuracy of two arms to `points`.
+function add_points(what, arm, base, last,    n, x) {
+    n = differences(arm, base, 2001, last, x, "accuracy")
+    if (n == last - 2000) points = points (points == "" ? "" : "; ") what " " interval(x, n, "%+.2f")
 }
 
 # The bound of |T| for an interval that is simultaneous over `count` comparisons (Bonferroni).
@@ -52,7 +61,7 @@ function compare(family, count, text, x, n, wanted, format,    p, bound) {
     high = mean + bound
     p = t_test(x, n) * count
     printf "| %s | %s | %d | " format " [" format ", " format "] | %s | %s |\n", family, text, n, mean, low, high, \
-        smallest(x, n, format), chance(p > 1 ? 1 : p)
+        smallest(x, n, format, count), chance(p > 1 ? 1 : p)
 }
 
 # The verdict on a claim that something is below 0, where half of the gain of the first experiment counts.
@@ -85,6 +94,10 @@ END {
         n = differences("dose" dose, "placebo", 2001, 2040, x)
         compare("dose " dose ", not judged", 1, "dose " dose " less placebo", x, n, 40, "%+.4f")
     }
+    n = differences("dose3", "dose1", 2001, 2040, x)
+    compare("dose 3, not judged", 1, "dose 3 less dose 1", x, n, 40, "%+.4f")
+    n = differences("dose1", "fixed", 2001, 2040, x)
+    compare("dose 1, not judged", 1, "dose 1 less fixed", x, n, 40, "%+.4f")
     n = differences("dose1", "placebo", 2001, 2040, x)
     compare("table", 2, "dose 1 less placebo", x, n, 40, "%+.4f")
     table_helps = decided && high < 0
@@ -105,6 +118,10 @@ END {
     n = differences("triple", "fixed", 2001, 2080, x)
     compare("rate", 2, "three times the rate less fixed", x, n, 80, "%+.4f")
 
+    add_points("three times the rate less fixed", "triple", "fixed", 2080)
+    add_points("less learned", "triple", "learned", 2080)
+    add_points("base 1000 less fixed", "base1000", "fixed", 2040)
+
     print ""
     print "| step | mean change of ln θ at .1 to .35 turns [simultaneous 95 %] | direction | cost of a reset, nats | most used pair, learned (turns) | fixed (turns) |"
     print "|---|---|---|---|---|---|"
@@ -123,7 +140,9 @@ END {
     n = 0
     for (seed = 5001; seed <= 5008; seed++)
         if (("learned", seed) in at_end && ("fixed", seed) in at_end) x[++n] = at_end["learned", seed] - at_end["fixed", seed]
-    if (n == 8) print "\nloss after 16,000 steps, learned less fixed, not judged: " interval(x, n, "%+.4f")
+    print ""
+    if (points != "") print "accuracy in points [95 %], not judged: " points "\n"
+    if (n == 8) print "loss after 16,000 steps, learned less fixed, not judged: " interval(x, n, "%+.4f")
 
     print ""
     print "| row | verdict |"
