@@ -22,7 +22,8 @@ TEST(changed_data_is_a_warning_with_both_digests)
     expect_stderr(0, "warning: the data has changed since the run was stopped: it was ",
                   "printf x >>a.txt; " TEXT "--resume");
     expect_text(w->err, OLDER, ", it is ", NEWER,
-                "); the continuation will not be bitwise identical\n");
+                "); the continuation will not be bitwise identical, and its evaluations are not "
+                "compared with earlier ones\n");
     /* from now on that is its data, also for the evaluation of a run that is finished */
     expect_no_stderr("warning: the data", TEXT "--resume");
     run("tr s S <a.txt >b.txt; mv b.txt a.txt; " TEXT "--resume");
@@ -32,6 +33,39 @@ TEST(changed_data_is_a_warning_with_both_digests)
              "data.level=char data.vocab_file=v.txt train.steps=20 --overwrite");
     expect_no_stderr("warning: the data",
                      "echo x >>v.txt; " TEXT "data.level=char data.vocab_file=v.txt --resume");
+}
+
+/* Other texts are evaluated from step 20 on, whose losses are higher than those before. */
+TEST(evaluations_of_other_texts_are_not_compared)
+{
+    write_text();
+    run("head -c 600 a.txt >e.txt; " TEXT "data.eval_file=e.txt train.steps=20 train.eval_every=5 "
+        "train.patience=2");
+    const double before = result_of("tiny", "eval_loss");
+    run("printf x >>a.txt; " TEXT "data.eval_file=e.txt --resume train.steps=25");
+    expect_text(w->err, "will not be bitwise identical\n");
+    run("tr 'a-m' 'n-z' <a.txt | head -c 600 >e.txt");
+    expect_stderr(0, "; its results are of the former", "$TRAIN runs/tiny/config.ini --eval");
+    run(TEXT "data.eval_file=e.txt --resume train.steps=40 optimizer.lr=1e-5");
+    const double after = result_of("tiny", "eval_loss"), step = result_of("tiny", "model_step");
+    ck_assert_double_gt(after, before);
+    ck_assert(isnan(step) || step > 25);
+    expect_no_stderr("warning: the data", "$TRAIN runs/tiny/config.ini --eval");
+    NEEDS_PROGRAM("gnuplot");
+    run("$TRAIN --report runs/tiny");
+    expect_exit(w, 1, "grep -q 'the best evaluation: loss' runs/tiny/report.html");
+}
+
+TEST(an_evaluation_of_texts_that_may_have_been_trained_on_is_a_warning)
+{
+    write_text();
+    run(TEXT "train.steps=20");
+    expect_no_stderr("warning:", "$TRAIN runs/tiny/config.ini --eval");
+    run("head -c 1500 a.txt >b.txt; mv b.txt a.txt");
+    expect_stderr(0, "; texts that it was trained on may be evaluated",
+                  "$TRAIN runs/tiny/config.ini --eval");
+    expect_no_stderr("warning:", "head -c 600 a.txt >e.txt; $TRAIN runs/tiny/config.ini --eval "
+                                 "data.eval_file=e.txt");
 }
 
 /* Steps are logged every 10, and evaluated every 20. */

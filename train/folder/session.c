@@ -171,22 +171,62 @@ static void recall(rt_writer *w, const char *folder, const char *path, bool all)
     }
 }
 
-void rt_session_compare(rt_writer *w, const rt_data_options *data, const char *list,
+/* Returns the files that are evaluated: those of data.eval_file if there are any. */
+static rt_data_files evaluated_files(const rt_data_options *data)
+{
+    rt_data_files files = rt_data_files_of(data);
+    if (data->eval_file && *data->eval_file)
+        rt_data_files_skip(&files, RT_PART_TRAINING);
+    return files;
+}
+
+bool rt_session_compare(rt_writer *w, const rt_data_options *data, const char *list,
                         const char *folder)
 {
     RT_CLOSED_BY(rt_data_files_free) rt_data_files files = rt_data_files_of(data);
+    RT_CLOSED_BY(rt_data_files_free) rt_data_files evaluated = evaluated_files(data);
     const char *path;
-    for (int i = 0; !w->length && (path = rt_data_files_path(&files, i)); i++) {
+    bool evaluates = false;
+    for (int i = 0; (path = rt_data_files_path(&files, i)); i++) {
         rt_writer before = {0};
         int length = 0;
         const char *now = find_description(list, path, &length);
         recall(&before, folder, path, false);
         if (before.length &&
-            (!now || before.length != (size_t)length || memcmp(before.bytes, now, before.length)))
-            rt_writer_add(w, "it was %s%s, it is %s%.*s", path, before.bytes, path, length,
-                          now ? now : "");
+            (!now || before.length != (size_t)length || memcmp(before.bytes, now, before.length))) {
+            for (int k = 0; rt_data_files_path(&evaluated, k) && !evaluates; k++)
+                evaluates = !strcmp(path, rt_data_files_path(&evaluated, k));
+            if (!w->length)
+                rt_writer_add(w, "it was %s%s, it is %s%.*s", path, before.bytes, path, length,
+                              now ? now : "");
+        }
         rt_writer_free(&before);
     }
+    return evaluates;
+}
+
+int rt_session_evaluates_from(const rt_data_options *data, const char *folder)
+{
+    RT_CLOSED_BY(rt_data_files_free) rt_data_files files = evaluated_files(data);
+    const char *path;
+    int from = 0;
+    for (int i = 0; (path = rt_data_files_path(&files, i)); i++) {
+        RT_CLOSED_BY(rt_csv_close) rt_csv timing = {0};
+        RT_CLOSED_BY(rt_writer_free) rt_writer before = {0};
+        int length, step = -1, last = -1;
+        for (rt_csv_open(&timing, folder, "timing.csv"); rt_csv_row(&timing); last = step) {
+            const char *text = find_description(rt_csv_cell(&timing, "data"), path, &length);
+            if (!rt_csv_whole(&timing, "step", &step) || !text)
+                continue;
+            const char *said = RT_PRINTED(RT_PATH_SIZE, "%.*s", length, text);
+            const int first = step > last ? step : step + 1; /* or a row of its own after the end */
+            if (before.length && strcmp(before.bytes, said) != 0 && first > from)
+                from = first;
+            rt_writer_free(&before);
+            rt_writer_add(&before, "%s", said);
+        }
+    }
+    return from;
 }
 
 /* Returns whether two runs are known to have read other contents of a file, in any session. */

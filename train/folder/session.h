@@ -21,9 +21,15 @@ char *rt_session_data(const rt_data_options *data);
 char *rt_session_inputs(const rt_config *config);
 
 /* Finds a data file whose size or XXH128 in a list of rt_session_data is not that in the timing.csv
- * of a run. Adds "it was FILE (...), it is FILE (...)" for the first. */
-void rt_session_compare(rt_writer *w, const rt_data_options *data, const char *list,
+ * of a run. Adds "it was FILE (...), it is FILE (...)" for the first. Returns whether one of those
+ * that are evaluated differs. */
+bool rt_session_compare(rt_writer *w, const rt_data_options *data, const char *list,
                         const char *folder);
+
+/* Returns the first step whose evaluation can be compared with that of the last: the sessions in
+ * the timing.csv of a run from there on have read the same files of data.eval_file, or of data.file
+ * if there are none. */
+int rt_session_evaluates_from(const rt_data_options *data, const char *folder);
 
 /* Returns the data file, or the model or theta that a training starts from, that the runs in two
  * folders have read with another size or XXH128 in any session of their timing.csv; NULL if none is

@@ -32,18 +32,20 @@ static void add_evaluations(rt_writer *w, const rt_run_page *p)
     const double steps = rt_results_get(r, RT_RESULT_STEPS);
     const double model_step = rt_results_get(r, RT_RESULT_MODEL_STEP);
     const double loss = rt_results_get(r, RT_RESULT_LOSS);
+    const double last_loss = rt_results_get(r, RT_RESULT_LAST_LOSS);
     const double macro_f1 = rt_results_get(r, RT_RESULT_MACRO_F1);
     const double limit = rt_results_get(r, RT_RESULT_DIVERGED);
     rt_writer_add(w, "eval");
     add_evaluation(w, r, 0);
     rt_writer_add(w, " after %s steps", RT_SHOWN(0, isnan(model_step) ? steps : model_step));
     if (!isnan(model_step))
-        rt_writer_add(w, ", the best evaluation; at the end, after %s steps, loss %.6g",
-                      RT_SHOWN(0, steps), rt_results_get(r, RT_RESULT_LAST_LOSS));
-    else if (p->best_loss < loss && p->best_step < steps)
+        rt_writer_add(w, ", the best evaluation");
+    if (!isnan(last_loss))
+        rt_writer_add(w, "; at the end, after %s steps, loss %.6g", RT_SHOWN(0, steps), last_loss);
+    if (isnan(model_step) && p->best_loss < loss && p->best_step < steps)
         rt_writer_add(w, "; the best evaluation: loss %.6g after %s steps", p->best_loss,
                       RT_SHOWN(0, p->best_step));
-    else if (isfinite(p->best_loss))
+    else if (isnan(model_step) && isfinite(p->best_loss))
         rt_writer_add(w, ", the best evaluation");
     rt_writer_add(w, "\n");
     if (!isnan(macro_f1))

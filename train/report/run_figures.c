@@ -3,6 +3,7 @@
 #include "core/memory.h"
 #include "models/encodings/encoding.h"
 #include "models/positions.h"
+#include "train/folder/session.h"
 #include "train/report/sections.h"
 #include "train/report/verdict.h"
 
@@ -66,6 +67,7 @@ static rt_status write_training(source *s, rt_run_page *p)
     rt_timing timing;
     int step;
     const bool has_times = rt_timing_open(&timing, p->folder);
+    const int from = rt_session_evaluates_from(&p->config->data, p->folder);
     for (rt_csv_open(&metrics, p->folder, "metrics.csv"); rt_csv_row(&metrics);) {
         double row[COLUMNS] = {[SECONDS] = NAN};
         for (int i = STEP; i < SECONDS; i++)
@@ -78,7 +80,7 @@ static rt_status write_training(source *s, rt_run_page *p)
         for (int i = STEP; i < COLUMNS; i++)
             if ((i != NORM && i != THETA_NORM) || row[i] > 0)
                 rt_figure_range_take(&s->ranges[i], row[i]);
-        if (row[EVAL_LOSS] < s->best[EVAL_LOSS])
+        if (row[EVAL_LOSS] < s->best[EVAL_LOSS] && row[STEP] >= from)
             memcpy(s->best, row, sizeof s->best);
     }
     rt_csv_close(&timing.csv);

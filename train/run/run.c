@@ -87,19 +87,25 @@ static rt_status find_earlier_end(rt_run *r)
 }
 
 /* Warns if the data files, listed by rt_session_data, differ from those that the run or the trunk
- * in a folder has read, and returns whether they do. The vocabulary is ignored: the run uses that
- * of its checkpoint. */
+ * in a folder has read, and returns whether they do. Evaluations of other files are not compared
+ * with those that follow. The vocabulary is ignored: the run uses that of its checkpoint. */
 static bool warn_of_data(rt_run *r, const char *data, const char *folder)
 {
     RT_CLOSED_BY(rt_writer_free) rt_writer w = {0};
-    rt_session_compare(&w, &r->config->data, data ? data : "", folder);
+    const bool evaluates = rt_session_compare(&w, &r->config->data, data ? data : "", folder);
     const bool differs = w.length && data;
     if (differs)
         rt_run_say(r, "warning: the data has changed since the %s: %s; the %s",
                    r->branches ? "trunk was trained" : "run was stopped", w.bytes,
                    has_ended(r)  ? "results are those of the changed data"
                    : r->branches ? "branch continues on other data"
+                   : evaluates   ? "continuation will not be bitwise identical, and its "
+                                   "evaluations are not compared with earlier ones"
                                  : "continuation will not be bitwise identical");
+    if (differs && evaluates)
+        r->evaluations = has_ended(r) && r->config->train.patience
+                             ? (rt_evaluations){.loss = NAN, .best_step = r->evaluations.best_step}
+                             : RT_NO_EVALUATIONS;
     return differs;
 }
 
@@ -380,9 +386,11 @@ static void print_end(const rt_run *r, const rt_outcome *o)
     const rt_evaluations *e = &r->evaluations;
     RT_CLOSED_BY(rt_writer_free) rt_writer w = {0};
     if (r->last_step)
-        printf("best: step %d, which these results, the report, --predict and other uses take; "
-               "last: loss %.6g at step %d\n",
-               r->state->step, e->loss, r->last_step);
+        printf("best: step %d, which these results, the report, --predict and other uses take%s\n",
+               r->state->step,
+               isnan(e->loss)
+                   ? ""
+                   : RT_PRINTED(64, "; last: loss %.6g at step %d", e->loss, r->last_step));
     else if (e->best_step && e->best_step != r->state->step && !(o->evaluation.loss < e->best_loss))
         printf("best: loss %.6g at step %d\n", e->best_loss, (int)e->best_step);
     if (r->arguments->profile)

@@ -217,6 +217,19 @@ static rt_status evaluate(rt_run *r)
     return rt_ok();
 }
 
+/* Warns if the files that are evaluated are not as the run in `folder` has read them. */
+static void warn_of_data(rt_run *r, const char *folder)
+{
+    const rt_data_options *data = &r->config->data;
+    RT_CLOSED_BY(rt_writer_free) rt_writer w = {0};
+    RT_OWNED char *list = rt_session_data(data);
+    if (list && rt_session_compare(&w, data, list, folder))
+        rt_run_say(r, "warning: the data has changed since the run: %s; %s", w.bytes,
+                   data->eval_file && *data->eval_file
+                       ? "its results are of the former"
+                       : "texts that it was trained on may be evaluated");
+}
+
 /* Loads the model of a use with the resolved configuration, and does what the command wants. */
 static rt_status use_model(rt_run *r)
 {
@@ -227,6 +240,8 @@ static rt_status use_model(rt_run *r)
     if (*folder && rt_arguments_evaluate(a))
         rt_run_find_data(r, folder);
     RT_TRY(check_options(r));
+    if (*folder && rt_arguments_evaluate(a))
+        warn_of_data(r, folder);
     RT_TRY(rt_run_open(r, true));
     RT_TRY(rt_run_load(r));
     /* the run has measured them, and an evaluation is quick */
