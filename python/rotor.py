@@ -183,10 +183,10 @@ def _inputs(folder):
 
 class Sweep:
     """A sweep that has ended: `keys` that it varies, and `rows`. The runs of a Row differ only in
-    the seed: `setting` has the values of the other keys, `runs` the results by seed, and `data` the
-    contents of the files that they have read, by path."""
+    the seed: `setting` has the values of the other keys, "" for several that have no effect, `runs`
+    the results by seed, and `data` the contents of the files that they have read, by path."""
     def __init__(self, folder):
-        self.folder, rows, self._data, known = Path(folder), {}, {}, []
+        self.folder, rows, self._data, self._row, known = Path(folder), {}, {}, {}, []
         self._names, *self._cells = _rows(self.folder / "runs.csv")
         self.keys = self._names[1 : self._names.index("exit_code")]
         for cells in self._cells:
@@ -198,11 +198,23 @@ class Sweep:
             self._data[cells[0]] = n
             run = {name: cell if name in NAMES or (name in self.keys and not cell) else
                    _value(cell or "nan") for name, cell in zip(self._names, cells)}
-            row = rows.setdefault(self._others(cells, "run.seed"), Row({}, {}, {}))
+            others, trained = self._others(cells, "run.seed"), (self._effective(cells[0]), n)
+            row = rows.get(trained) or rows.get(others) or Row({}, {}, {})
+            rows[others] = rows[trained if trained[0] else others] = self._row[cells[0]] = row
             row.data.update(inputs)
-            row.setting.update({key: run[key] for key in self.keys if key != "run.seed"})
-            row.runs[run.get("run.seed")] = run
-        self.rows = list(rows.values())
+            for key in self.keys:
+                if key != "run.seed" and row.setting.setdefault(key, run[key]) != run[key]:
+                    row.setting[key] = "" if key != "variant" else row.setting[key]
+            seed = run.get("run.seed")
+            if seed not in row.runs or row.runs[seed]["exit_code"] not in (0, 7):
+                row.runs[seed] = run
+        self.rows = list({id(row): row for row in self._row.values()}.values())
+
+    def _effective(self, name):
+        """Returns what a run was trained with: equal for runs that differ in keys without effect."""
+        file = self.folder / name / "config.ini"
+        own = {"run.name", "run.dir", "run.threads"} - set(self.keys)
+        return file.exists() and frozenset((k, v) for k, v in _config(file).items() if k not in own)
 
     def _others(self, cells, key):
         """Returns what runs must share to be compared: the other keys, and the contents of files."""
@@ -211,7 +223,8 @@ class Sweep:
 
     def paired(self, result=None):
         """Returns a Difference for each value of a key: the rows of paired.csv. Of a `result`, such
-        as "eval_accuracy", likewise, for all runs that differ in the key alone and did not diverge."""
+        as "eval_accuracy", likewise, for all runs that differ in the key alone, which has an effect,
+        and did not diverge."""
         if not result:
             return [Difference(*row[:3], *(_value(x or "nan") for x in row[3:]))
                     for row in _rows(self.folder / "paired.csv")[1:]]
@@ -225,10 +238,14 @@ class Sweep:
                     of_value.setdefault(self._others(cells, key), cells)
             for value, a in list(runs.items())[1:]:
                 against, b = next(iter(runs.items()))
-                pairs = [(float(x[column] or "nan") - float(b[others][column] or "nan"), x[seed])
-                         for others, x in a.items() if others in b]
-                x = np.array([d for d, _ in pairs if math.isfinite(d)])
-                seeds = {s for d, s in pairs if math.isfinite(d)}
+                pairs = {}  # the first of each seed and two rows
+                for others, cells in a.items():
+                    other = b.get(others, cells)
+                    rows = self._row[cells[0]], self._row[other[0]]
+                    d = float(cells[column] or "nan") - float(other[column] or "nan")
+                    if rows[0] is not rows[1] and math.isfinite(d):
+                        pairs.setdefault((cells[seed], *map(id, rows)), d)
+                x, seeds = np.array(list(pairs.values())), {s for s, *_ in pairs}
                 mean = x.mean() if x.size else math.nan
                 half, power = _student(x.size) * x.std(ddof=1) if len(seeds) > 1 else [math.nan] * 2
                 found.append(Difference(key, value, against, x.size, mean, mean - half,

@@ -40,6 +40,12 @@ TEST(a_comparison_shows_the_differing_keys_and_the_results)
     run(SHORT "run.name=s sweep.run.seed=1,2 theta.learn=no");
     expect_output("report: all.html\n", "$TRAIN --report runs/s runs/a1 --output all.html");
     expect_text(page_text("all.html"), "\n3 runs compared\n", "| seed=1, seed=2 | ");
+    /* a copy is no second seed */
+    run(SHORT "run.name=copy run.threads=2 && $TRAIN --report runs/a1 runs/copy");
+    expect_text(page_text("report.html"),
+                "\n1 run has the effective settings and the seed of another (copy): counted once\n",
+                "\n| a1 | 1 | ");
+    expect_no_text(read_file("report.html"), "±");
 }
 
 #define OWN  TINY "theta.learn=no data.task=text data.vocab=32 "

@@ -303,6 +303,24 @@ TEST(a_key_is_accepted_if_it_has_an_effect_in_one_run_of_a_sweep)
     ck_assert(!exists("runs"));
 }
 
+/* learn=no has one run of each seed, whatever the rate of theta. */
+TEST(runs_that_a_key_cannot_change_are_one)
+{
+    run("$TRAIN tiny.ini train.steps=4 sweep.theta.learn=no,yes sweep.theta.lr_scale=1,100 "
+        "sweep.run.seed=1,2 --quiet");
+    expect_text(w->out, "\nno     -         2     ", "\nyes    1         2     ",
+                "theta.lr_scale = 100 against 1: ", " (2 pairs)\n",
+                "2 runs have the effective settings and the seed of another "
+                "(learn=no_lr_scale=100_seed=1, ...): counted once\n");
+    expect_text(read_file("runs/tiny/sweep.csv"), "\nno,,2,2,");
+    expect_text(read_file("runs/tiny/paired.csv"), "\ntheta.learn,yes,no,4,",
+                "\ntheta.lr_scale,100,1,2,");
+    run("printf '[variant a]\n[variant b]\noptimizer.beta1 = 0.9\n[variant c]\noptimizer.beta1 = "
+        "0.8\n' | cat tiny.ini - >v.ini; $TRAIN v.ini train.steps=4 --quiet");
+    expect_text(w->out, "\na        1     ", "\nc        1     ", "another (b): counted once\n");
+    expect_text(read_file("runs/v/paired.csv"), "\nvariant,b,a,0,", "\nvariant,c,a,1,");
+}
+
 TEST(a_sweep_does_not_compare_runs_from_before_and_after_a_change_of_its_data)
 {
 #define ON_TEXT                                                                                    \

@@ -294,7 +294,7 @@ class Test(unittest.TestCase):
 
     def test_paired_differences_are_those_of_the_table_and_of_the_report(self):
         pairs = collections.Counter()
-        for name in "study", "variants", "failed":
+        for name in "study", "variants", "failed", "idle":
             sweep, wanted = rotor.sweep(f"runs/{name}"), read(f"runs/{name}/paired.csv")
             for result in None, "eval_loss":
                 got = sweep.paired(result)
@@ -306,12 +306,22 @@ class Test(unittest.TestCase):
                     for field in "mean", "low", "high", "detectable_90":
                         self.expect_same(getattr(d, field), number(row[field]),
                                          f"{name}, {d.key} = {d.value}, {field}", 1e-8)
-        self.assertEqual(pairs, {("study", 6): 4, ("variants", 1): 2, ("failed", 0): 2})
+        self.assertEqual(pairs, {("study", 6): 4, ("variants", 1): 2, ("failed", 0): 2,
+                                 ("idle", 4): 2, ("idle", 2): 2})
         report = Path("runs/study/report.html").read_text(encoding="utf-8")
         for d in rotor.sweep("runs/study").paired("eval_loss"):
             for cell in (f"{d.mean:+.3g}", f"{d.low:+.3g} to {d.high:+.3g}",
                          f"{d.detectable_90:.3g}", str(d.n)):
                 self.assertIn(f"<td>{cell}</td>", report)
+
+    def test_runs_that_a_key_cannot_change_are_one(self):
+        rows = rotor.sweep("runs/idle").rows
+        self.assertEqual([(row.setting["optimizer.momentum"], len(row.runs)) for row in rows],
+                         [("", 2), (0.5, 2), (0.9, 2)])
+        for row, wanted in zip(rows, read("runs/idle/sweep.csv"), strict=True):
+            self.assertEqual(str(row.setting["optimizer.momentum"]), wanted["optimizer.momentum"])
+            losses = [run["eval_loss"] for run in row.runs.values()]
+            self.expect_same(np.mean(losses), number(wanted["eval_loss_mean"]), "mean", 1e-8)
 
     def test_differences_of_any_result_are_paired_by_seed(self):
         folder = Path("runs/written")
@@ -485,6 +495,8 @@ def train_all():
     Path("variants.ini").write_text(
         SMALL + "[variant plain]\n[variant pre]\nmodel.norm = pre\n", encoding="utf-8")
     rotor.train("variants.ini", run__name="variants")
+    rotor.train("small.ini", run__name="idle", sweep__run__seed=[1, 2],
+                sweep__optimizer__kind=["adamw", "sgd"], sweep__optimizer__momentum=[0.5, 0.9])
     del os.environ["ROTOR_NO_REPORT"]
     rotor.train("small.ini", run__name="study", sweep__run__seed=[1, 2, 3],
                 sweep__theta__learn=["no", "yes"], sweep__train__steps=[4, 8])

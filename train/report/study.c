@@ -10,6 +10,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <xxhash.h>
 
 /* Returns the text of the vocabulary of a run; NULL if it has none. */
 static char *read_vocabulary(const rt_data_options *o, const char *folder)
@@ -74,6 +75,18 @@ static bool have_bits(const rt_sweep_runs *runs)
     return found;
 }
 
+/* Returns a digest of what a run was trained with: equal for runs that differ in keys without
+ * effect alone. Threads change no result; a sweep shares them among its runs. */
+static uint64_t setting_of(const rt_sweep_runs *s, const rt_config *config)
+{
+    rt_config own = *config;
+    own.run.name = own.run.dir = NULL;
+    if (rt_sweep_column(s, "run.threads") < 0)
+        own.run.threads = 0;
+    RT_OWNED char *ini = rt_config_ini(&own);
+    return ini ? XXH3_64bits(ini, strlen(ini)) : 0;
+}
+
 /* Chooses the ranking of those runs whose folders have a configuration, and numbers the questions
  * that they answer. A question is that of the first run that answers it. Runs with other
  * vocabularies answer one question only in bits per byte, of the same text. Runs that have read
@@ -98,6 +111,8 @@ static rt_status choose_ranking(rt_ranking *ranking, rt_sweep_runs *runs)
         if (lacks_loss(runs, i) != (n >= runs->count) ||
             rt_config_load_folder(&config, run->folder).code)
             continue;
+        run->setting = setting_of(runs, &config);
+        in_memory = run->setting != 0;
         for (run->question = 0; run->question < count; run->question++) {
             const struct question *q = &list[run->question];
             rt_session_take_moved(&config, run->folder, &q->config, q->folder);
@@ -120,7 +135,7 @@ static rt_status choose_ranking(rt_ranking *ranking, rt_sweep_runs *runs)
                 break;
             differ = differ ? differ : other;
         }
-        if (run->question < count)
+        if (run->question < count || !in_memory)
             continue;
         in_memory = rt_grow(&list, &capacity, (size_t)count + 1, sizeof *list);
         if (in_memory)
@@ -134,10 +149,11 @@ static rt_status choose_ranking(rt_ranking *ranking, rt_sweep_runs *runs)
     return rt_allocated(in_memory, "the questions of the runs");
 }
 
-/* Returns whether the losses of two runs are comparable, and they agree in all settings but one. */
+/* Returns whether the losses of two runs are comparable, and they agree in all settings but one,
+ * which has an effect. */
 static bool are_pair(const rt_sweep_runs *s, int a, int b, int column)
 {
-    if (s->list[a].question != s->list[b].question)
+    if (s->list[a].question != s->list[b].question || s->list[a].row == s->list[b].row)
         return false;
     for (int i = s->exit_column - 1; i > 0; i--)
         if (i != column && strcmp(s->list[a].cells[i], s->list[b].cells[i]) != 0)
@@ -148,36 +164,41 @@ static bool are_pair(const rt_sweep_runs *s, int a, int b, int column)
 /* Runs with one value of a key, each paired with a run of another value. */
 typedef struct pairs {
     int result; /* column of the result; its differences are in s->values */
-    int *run;   /* first run of each pair */
+    struct {
+        int a, b;
+    } * list; /* their runs */
     int count;
     int seeds; /* number of their seeds */
 } pairs;
 
 /* Lists the differences between `value` and `against`, and returns their number. Each run has at
- * most one partner, the first. */
+ * most one partner, the first with a result. Two rows have one pair of each seed. */
 static int find_pairs(pairs *p, const rt_sweep_runs *s, int column, const char *value,
                       const char *against)
 {
-    const int seed = rt_sweep_column(s, "run.seed");
+    const rt_sweep_run *list = s->list;
     p->count = p->seeds = 0;
     for (int a = 0; a < s->count; a++) {
-        int b = 0, earlier = 0; /* earlier pair of the same seed */
-        if (strcmp(s->list[a].cells[column], value) != 0)
+        double difference = NAN;
+        bool known_seed = false, known_pair = false;
+        int b = -1;
+        if (strcmp(list[a].cells[column], value) != 0)
             continue;
-        while (b < s->count &&
-               (strcmp(s->list[b].cells[column], against) != 0 || !are_pair(s, a, b, column)))
-            b++;
-        const double difference =
-            b < s->count ? rt_sweep_sample(s, a, p->result) - rt_sweep_sample(s, b, p->result)
-                         : (double)NAN;
-        if (!isfinite(difference))
+        while (!isfinite(difference) && ++b < s->count)
+            if (!strcmp(list[b].cells[column], against) && are_pair(s, a, b, column))
+                difference = rt_sweep_sample(s, a, p->result) - rt_sweep_sample(s, b, p->result);
+        for (int i = 0; i < p->count && b < s->count && !known_pair; i++) {
+            const bool same = rt_sweep_same_seed(s, p->list[i].a, a);
+            known_seed |= same;
+            known_pair = same && list[p->list[i].a].row == list[a].row &&
+                         list[p->list[i].b].row == list[b].row;
+        }
+        if (b == s->count || known_pair)
             continue;
-        while (earlier < p->count && seed >= 0 &&
-               strcmp(s->list[p->run[earlier]].cells[seed], s->list[a].cells[seed]) != 0)
-            earlier++;
-        p->seeds += earlier == p->count;
+        p->seeds += !known_seed;
         s->values[p->count] = difference;
-        p->run[p->count++] = a;
+        p->list[p->count].a = a;
+        p->list[p->count++].b = b;
     }
     return p->count;
 }
@@ -234,8 +255,8 @@ rt_status rt_paired_make(rt_paired *p, const rt_sweep_runs *s, const rt_ranking 
     size_t capacity = 0;
     rt_student t = {.count = 0};
     pairs found = {.result = rt_sweep_column(s, result),
-                   .run = rt_alloc((size_t)s->count + 1, sizeof *found.run)};
-    bool in_memory = found.run != NULL;
+                   .list = rt_alloc((size_t)s->count + 1, sizeof *found.list)};
+    bool in_memory = found.list != NULL;
     *p = (rt_paired){.bits = strcmp(result, RT_RESULT_LOSS) != 0, .doubling = NAN};
     /* differences between the first value of each key and every other */
     for (int column = 1; column < s->exit_column && in_memory; column++)
@@ -256,7 +277,7 @@ rt_status rt_paired_make(rt_paired *p, const rt_sweep_runs *s, const rt_ranking 
         }
     if (in_memory)
         p->doubling = find_doubling(&found, s, &t);
-    rt_free(found.run);
+    rt_free(found.list);
     return rt_allocated(in_memory, "paired differences");
 }
 
@@ -270,18 +291,17 @@ void rt_paired_free(rt_paired *p)
 static rt_difference compare_rows(const rt_sweep_runs *s, int best, int row, int column,
                                   rt_student *t)
 {
-    const int seed = rt_sweep_column(s, "run.seed");
     int count = 0;
     for (int a = s->rows[row].first; a >= 0; a = s->list[a].next)
         for (int b = s->rows[best].first; b >= 0; b = s->list[b].next) {
-            if (seed >= 0 && strcmp(s->list[a].cells[seed], s->list[b].cells[seed]) != 0)
+            if (!rt_sweep_same_seed(s, a, b))
                 continue;
             const double d = rt_sweep_sample(s, a, column) - rt_sweep_sample(s, b, column);
             if (isfinite(d))
                 s->values[count++] = d;
             break;
         }
-    return rt_difference_of(s->values, count, seed < 0 ? 1 : count, t);
+    return rt_difference_of(s->values, count, s->seed_column < 0 ? 1 : count, t);
 }
 
 rt_sweep_best rt_sweep_find_best(const rt_sweep_runs *s, const rt_ranking *ranking)
@@ -336,7 +356,7 @@ static void add_row_name(rt_writer *w, const rt_sweep_study *study, int row)
 {
     const size_t before = w->length;
     if (study->order == RT_SETTINGS_FIRST)
-        rt_sweep_row_settings(w, &study->runs, row, 0, false);
+        rt_sweep_row_settings(w, &study->runs, row);
     if (w->length == before)
         rt_writer_add(w, "%s", study->runs.list[study->runs.rows[row].first].cells[0]);
 }

@@ -33,8 +33,9 @@ rt_sweep_best rt_sweep_find_best(const rt_sweep_runs *s, const rt_ranking *ranki
 /* Returns whether the interval of every other row excludes 0. */
 bool rt_sweep_best_is_apart(const rt_sweep_best *best);
 
-/* Paired difference for two values of a key. Two runs are a pair if their losses are comparable and
- * all other settings, including the seed, are equal: they have drawn the same weights and batches.
+/* Paired difference for two values of a key. Two runs are a pair if their losses are comparable,
+ * all other settings, including the seed, are equal, so that they have drawn the same weights and
+ * batches, and their rows differ: the key has an effect.
  * Pairs of one seed at several values of another key are not independent, but the intervals treat
  * them as if they were. */
 typedef struct rt_paired_difference {

@@ -6,11 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *cell_of(const rt_sweep_runs *runs, int row, int column)
-{
-    return runs->list[runs->rows[row].first].cells[column];
-}
-
 static bool is_in_bits(const rt_ranking *ranking)
 {
     return ranking->result && !strcmp(ranking->result, RT_RESULT_BITS_PER_BYTE);
@@ -148,14 +143,15 @@ static void read_points(curves *c, const rt_sweep_runs *runs, int run)
 static void add_label(curves *c, const rt_sweep_runs *runs, int row)
 {
     static const char more[] = "…";
-    const bool alone = runs->rows[row].first == runs->rows[row].last;
+    const int first = runs->rows[row].first;
+    const bool alone = first == runs->rows[row].last;
     char label[LABEL_SIZE];
     RT_CLOSED_BY(rt_writer_free) rt_writer w = {0};
-    rt_sweep_row_settings(&w, runs, row, 0, false);
+    rt_sweep_row_settings(&w, runs, row);
     if (!w.length)
-        rt_writer_add(&w, "all runs");
+        rt_writer_add(&w, "%s", runs->rows[row].merged ? runs->list[first].cells[0] : "all runs");
     const char *text = w.failed                          ? ""
-                       : alone && w.length >= LABEL_SIZE ? cell_of(runs, row, 0)
+                       : alone && w.length >= LABEL_SIZE ? runs->list[first].cells[0]
                                                          : w.bytes;
     const size_t size = strlen(text);
     const bool fits = size < LABEL_SIZE;
@@ -280,7 +276,7 @@ static void add_figure(rt_figures *f, const curves *c, int value, const rt_ranki
 void rt_report_curves(rt_figures *f, const rt_sweep_runs *runs, const rt_ranking *ranking)
 {
     for (const group *g = groups; g < groups + sizeof groups / sizeof *groups; g++) {
-        curves c = {.group = g, .seeds = runs->count > runs->row_count};
+        curves c = {.group = g, .seeds = runs->seeds};
         for (int row = 0; row < runs->row_count && !c.cut && !c.failed; row++)
             add_curve(&c, runs, row, is_in_bits(ranking));
         c.data.failed |= c.failed || c.labels.failed;
@@ -306,7 +302,7 @@ typedef struct swept {
     int value_count;
     double least, most;      /* positions of the first and of the last value */
     rt_figure_range means;   /* range of the mean results */
-    int series[MOST_SERIES]; /* a row of each series: rows that differ only in this setting */
+    int series[MOST_SERIES]; /* a run of each series: runs that differ only in this setting */
     int series_count;        /* 0: all runs are one series */
 } swept;
 
@@ -327,8 +323,8 @@ static double position_of(const swept *s, int value)
 static bool find_values(swept *s)
 {
     s->numeric = true;
-    for (int row = 0; row < s->runs->row_count; row++) {
-        const char *cell = cell_of(s->runs, row, s->column);
+    for (int run = 0; run < s->runs->count; run++) {
+        const char *cell = s->runs->list[run].cells[s->column];
         int i = 0;
         while (i < s->value_count && strcmp(s->values[i], cell) != 0)
             i++;
@@ -347,14 +343,27 @@ static bool find_values(swept *s)
     return true;
 }
 
-/* Returns whether two rows agree in all other settings. */
-static bool same_otherwise(const swept *s, int row, int other)
+/* Returns whether two runs agree in all other settings. */
+static bool same_otherwise(const swept *s, int run, int other)
 {
     for (int c = 1; c < s->runs->exit_column; c++)
         if (c != s->column && rt_sweep_differs(s->runs, c) &&
-            strcmp(cell_of(s->runs, row, c), cell_of(s->runs, other, c)) != 0)
+            strcmp(s->runs->list[run].cells[c], s->runs->list[other].cells[c]) != 0)
             return false;
     return true;
+}
+
+/* Returns whether a row has a run of a value and of a series, -1 for any. Where a key has no effect
+ * there are several such values or series. */
+static bool stands_at(const swept *s, int row, const char *value, int series)
+{
+    const rt_sweep_row *r = &s->runs->rows[row];
+    const int end = r->merged ? s->runs->count : r->first + 1;
+    for (int run = r->merged ? 0 : r->first; run < end; run++)
+        if (s->runs->list[run].row == row && !strcmp(s->runs->list[run].cells[s->column], value) &&
+            (series < 0 || same_otherwise(s, run, series)))
+            return true;
+    return false;
 }
 
 /* Writes two blocks for each series: x, mean, deviation and number of runs; then x and the result
@@ -377,8 +386,7 @@ static bool write_points(rt_writer *w, swept *s)
                                               : x + share * (s->most - s->least);
             int count = 0;
             for (int row = 0; row < runs->row_count; row++)
-                if (!strcmp(cell_of(runs, row, s->column), s->values[v]) &&
-                    (!s->series_count || same_otherwise(s, row, s->series[i])))
+                if (stands_at(s, row, s->values[v], s->series_count ? s->series[i] : -1))
                     for (int run = runs->rows[row].first; run >= 0; run = runs->list[run].next)
                         runs->values[count++] = rt_sweep_sample(runs, run, s->result);
             const rt_summary m = rt_summarise(runs->values, count);
@@ -419,7 +427,7 @@ static void add_names(rt_writer *w, const swept *s)
     for (int i = 0; i < all; i++) {
         rt_writer settings = {0};
         if (s->series_count)
-            rt_sweep_row_settings(&settings, s->runs, s->series[i], s->column, true);
+            rt_sweep_run_settings(&settings, s->runs, s->series[i], s->column);
         const size_t length = rt_text_beginning(settings.bytes, settings.length, LABEL_SIZE - 1);
         rt_writer_add(w, i ? ", " : "");
         rt_figures_quote(w, RT_PRINTED(SERIES_NAME, "%.*s%s", (int)length,
@@ -446,16 +454,16 @@ void rt_report_key_figures(rt_figures *f, const rt_sweep_runs *runs, const rt_ra
         swept s = {.runs = runs, .column = c, .result = result};
         if (!rt_sweep_differs(runs, c) || !find_values(&s))
             continue;
-        for (int row = 0; row < runs->row_count; row++) {
+        for (int run = 0; run < runs->count; run++) {
             int i = 0;
-            while (i < s.series_count && !same_otherwise(&s, row, s.series[i]))
+            while (i < s.series_count && !same_otherwise(&s, run, s.series[i]))
                 i++;
             if (i == MOST_SERIES) {
                 s.series_count = 0;
                 break;
             }
             if (i == s.series_count)
-                s.series[s.series_count++] = row;
+                s.series[s.series_count++] = run;
         }
         if (write_points(&d.data, &s)) {
             rt_writer_add(&d.commands, "file = '%s.csv'\n%s", names[number++],
@@ -465,8 +473,8 @@ void rt_report_key_figures(rt_figures *f, const rt_sweep_runs *runs, const rt_ra
                            is_in_bits(ranking) ? "Bits per byte" : "Evaluation loss",
                            runs->names[c],
                            !s.series_count ? ": the mean over all runs of a value" AROUND
-                           : runs->count > runs->row_count ? ": the mean over the seeds" AROUND
-                                                           : "");
+                           : runs->seeds   ? ": the mean over the seeds" AROUND
+                                           : "");
             rt_figures_add(f, &d);
         }
         rt_writer_free(&d.data);

@@ -51,7 +51,7 @@ static void add_table(rt_writer *w, const rt_sweep_study *s)
         rt_writer_add(w, "</tr>\n");
     }
     rt_writer_add(w, "</table></div>\n<p>%s",
-                  s->runs.count > s->runs.row_count
+                  s->runs.seeds
                       ? "Mean ± standard deviation over the runs that differ in the seed alone. "
                       : "");
     if (s->ranking.differ)
@@ -182,7 +182,7 @@ static rt_status write_page(rt_sweep_study *s, const char *folder, const char *t
     rt_page_begin(&w, title, false);
     rt_sweep_report_best(&lines, s);
     rt_writer_add(&lines, "%d of %d runs finished\n", v->finished, s->runs.count);
-    rt_sweep_report_diverged(&lines, v);
+    rt_sweep_report_left_out(&lines, v);
     rt_sweep_report_theta(&lines, v);
     if (!file) /* a comparison has a column for each difference */
         rt_sweep_report_schedules(&lines, &s->runs);

@@ -28,15 +28,39 @@ static char **copy_cells(char *const *cells, int count)
 /* Returns whether a column is a setting that can distinguish rows: any except the seed. */
 static bool can_set_apart(const rt_sweep_runs *s, int column)
 {
-    return column > 0 && column < s->exit_column && strcmp(s->names[column], "run.seed") != 0;
+    return column > 0 && column < s->exit_column && column != s->seed_column;
 }
 
-static bool same_row(const rt_sweep_runs *s, const rt_sweep_run *a, const rt_sweep_run *b)
+static bool same_texts(const rt_sweep_runs *s, const rt_sweep_run *a, const rt_sweep_run *b)
 {
     for (int i = 1; i < s->exit_column; i++)
         if (can_set_apart(s, i) && strcmp(a->cells[i], b->cells[i]) != 0)
             return false;
-    return a->question == b->question;
+    return true;
+}
+
+static bool same_row(const rt_sweep_runs *s, const rt_sweep_run *a, const rt_sweep_run *b)
+{
+    return a->question == b->question &&
+           ((a->setting && a->setting == b->setting) || same_texts(s, a, b));
+}
+
+bool rt_sweep_same_seed(const rt_sweep_runs *s, int a, int b)
+{
+    const int seed = s->seed_column;
+    return seed < 0 || !strcmp(s->list[a].cells[seed], s->list[b].cells[seed]);
+}
+
+/* Returns whether another run of the row and the seed stands for the run: the first, if possible
+ * one that is good. */
+static bool is_copy(const rt_sweep_runs *s, int run)
+{
+    const rt_sweep_run *r = &s->list[run], *o = s->list;
+    for (int i = 0; i < s->count; i++, o++)
+        if (o->row == r->row && (o->good == r->good ? i < run : o->good) &&
+            rt_sweep_same_seed(s, i, run))
+            return true;
+    return false;
 }
 
 /* Returns whether a run came to an end, even if a requested check failed. */
@@ -52,20 +76,27 @@ rt_status rt_sweep_rows_find(rt_sweep_runs *s)
     rt_free(s->rows);
     s->rows = rt_alloc((size_t)s->count, sizeof *s->rows);
     s->row_count = 0;
+    s->seeds = false;
     for (int run = 0; run < s->count && s->rows; run++) {
-        int row = 0;
-        while (row < s->row_count && !same_row(s, &s->list[s->rows[row].first], &s->list[run]))
-            row++;
-        s->list[run].next = -1;
-        if (row == s->row_count)
-            s->rows[s->row_count++].first = run;
-        else
-            s->list[s->rows[row].last].next = run;
-        s->list[run].diverged = !isnan(rt_sweep_number(s, run, limit));
-        s->rows[row].last = run;
-        s->rows[row].runs++;
-        s->list[run].good = has_finished(s, run) && !s->list[run].diverged;
-        s->rows[row].good += s->list[run].good;
+        rt_sweep_run *r = &s->list[run], *other = s->list;
+        while (other < r && !same_row(s, other, r))
+            other++;
+        r->row = other < r ? other->row : s->row_count++;
+        s->rows[r->row].merged |= !same_texts(s, other, r);
+        r->diverged = !isnan(rt_sweep_number(s, run, limit));
+        r->good = has_finished(s, run) && !r->diverged;
+    }
+    for (int run = 0; run < s->count && s->rows; run++) {
+        rt_sweep_run *r = &s->list[run];
+        rt_sweep_row *row = &s->rows[r->row];
+        r->next = -1;
+        r->copy = is_copy(s, run);
+        if (r->copy)
+            continue;
+        *(row->runs ? &s->list[row->last].next : &row->first) = run;
+        row->last = run;
+        s->seeds |= row->runs++ > 0;
+        row->good += r->good;
     }
     return rt_allocated(s->rows, "the runs of a sweep");
 }
@@ -82,6 +113,7 @@ rt_status rt_sweep_runs_read(rt_sweep_runs *s, const char *folder)
     RT_TRY(rt_allocated(s->names, "the runs of a sweep"));
     if (strcmp(csv.names[0], "run") != 0 || s->exit_column == s->columns)
         return rt_error(RT_IO, "%s/runs.csv: not the table of the runs of a sweep", folder);
+    s->seed_column = rt_sweep_column(s, "run.seed");
     while (rt_csv_row(&csv)) {
         const char *name = csv.cells[0]; /* name of a folder in that of the sweep */
         rt_writer path = {0};
@@ -141,15 +173,42 @@ bool rt_sweep_differs(const rt_sweep_runs *s, int column)
     return differs && can_set_apart(s, column);
 }
 
-void rt_sweep_row_settings(rt_writer *w, const rt_sweep_runs *s, int row, int left_out, bool shown)
+const char *rt_sweep_setting(const rt_sweep_runs *s, int row, int column)
+{
+    const char *text = s->list[s->rows[row].first].cells[column];
+    const bool is_key = strchr(s->names[column], '.') != NULL;
+    for (int i = 0; i < s->count && s->rows[row].merged && is_key; i++)
+        if (s->list[i].row == row && strcmp(s->list[i].cells[column], text) != 0)
+            return NULL;
+    return text;
+}
+
+/* Adds a setting in which runs differ, to those from `before` on. */
+static void add_setting(rt_writer *w, size_t before, const rt_sweep_runs *s, int column,
+                        const char *value)
+{
+    const char *dot = strchr(s->names[column], '.');
+    if (rt_sweep_differs(s, column))
+        rt_writer_add(w, "%s%s%s%s", w->length > before ? ", " : "", dot ? dot + 1 : "",
+                      dot ? "=" : "", value);
+}
+
+void rt_sweep_row_settings(rt_writer *w, const rt_sweep_runs *s, int row)
 {
     const size_t before = w->length;
     for (int c = 1; c < s->exit_column; c++) {
-        const char *value = s->list[s->rows[row].first].cells[c], *dot = strchr(s->names[c], '.');
-        if (c != left_out && rt_sweep_differs(s, c) && (shown || *value))
-            rt_writer_add(w, "%s%s%s%s", w->length > before ? ", " : "", dot ? dot + 1 : "",
-                          dot ? "=" : "", value);
+        const char *value = rt_sweep_setting(s, row, c);
+        if (value && *value)
+            add_setting(w, before, s, c, value);
     }
+}
+
+void rt_sweep_run_settings(rt_writer *w, const rt_sweep_runs *s, int run, int left_out)
+{
+    const size_t before = w->length;
+    for (int c = 1; c < s->exit_column; c++)
+        if (c != left_out)
+            add_setting(w, before, s, c, s->list[run].cells[c]);
 }
 
 int rt_sweep_column(const rt_sweep_runs *s, const char *name)
@@ -189,6 +248,8 @@ rt_sweep_verdict rt_sweep_judge(const rt_sweep_runs *s)
         v.finished += has_finished(s, i);
         if (s->list[i].diverged && !v.diverged++)
             v.first_diverged = s->list[i].cells[0];
+        if (s->list[i].copy && !v.copies++)
+            v.first_copy = s->list[i].cells[0];
         const double is_near = rt_sweep_number(s, i, near);
         const double is_needed = rt_sweep_number(s, i, needed);
         const double far = rt_sweep_number(s, i, change);
@@ -206,8 +267,14 @@ rt_sweep_verdict rt_sweep_judge(const rt_sweep_runs *s)
     return v;
 }
 
-void rt_sweep_report_diverged(rt_writer *w, const rt_sweep_verdict *v)
+void rt_sweep_report_left_out(rt_writer *w, const rt_sweep_verdict *v)
 {
+    if (v->copies)
+        rt_writer_add(w,
+                      "%d run%s the effective settings and the seed of another (%s%s): counted "
+                      "once\n",
+                      v->copies, v->copies > 1 ? "s have" : " has", v->first_copy,
+                      v->copies > 1 ? ", ..." : "");
     if (v->diverged)
         rt_writer_add(w, "%d run%s diverged (%s%s): left out of means and differences\n",
                       v->diverged, v->diverged > 1 ? "s" : "", v->first_diverged,
@@ -256,6 +323,7 @@ static void write_cell(rt_writer *w, const rt_sweep_runs *s, const rt_table_colu
 {
     enum { MOST_NAMES = 2 }; /* "a", "a, b" or "a, b, ..." */
     const char *name = c->source < 0 ? "" : s->names[c->source], *point = strchr(name, '.');
+    const char *setting;
     const rt_sweep_row of = row < 0 ? (rt_sweep_row){.first = -1} : s->rows[row];
     int run = of.first;
     switch (c->kind) {
@@ -266,7 +334,8 @@ static void write_cell(rt_writer *w, const rt_sweep_runs *s, const rt_table_colu
         rt_writer_add(w, run >= 0 ? ", ..." : "");
         break;
     case RT_COLUMN_SETTING:
-        rt_writer_add(w, "%s", row >= 0 ? s->list[run].cells[c->source] : point ? point + 1 : name);
+        setting = row < 0 ? point ? point + 1 : name : rt_sweep_setting(s, row, c->source);
+        rt_writer_add(w, "%s", setting ? setting : "-");
         break;
     case RT_COLUMN_RUNS:
         if (of.good < of.runs)
@@ -372,25 +441,26 @@ void rt_sweep_table_print(FILE *to, const rt_sweep_table *t)
     }
 }
 
-/* Adds a cell of sweep.csv for each setting except the seed. */
-static void add_settings(rt_writer *w, const rt_sweep_runs *s, char *const *cells)
+/* Adds a cell of sweep.csv for each setting except the seed; row -1: the headings. */
+static void add_settings(rt_writer *w, const rt_sweep_runs *s, int row)
 {
     for (int i = 0; i < s->exit_column; i++)
         if (can_set_apart(s, i)) {
-            rt_csv_put(w, cells[i]);
+            const char *text = row < 0 ? s->names[i] : rt_sweep_setting(s, row, i);
+            rt_csv_put(w, text ? text : "");
             rt_writer_add(w, ",");
         }
 }
 
 void rt_sweep_table_csv(rt_writer *w, const rt_sweep_runs *s)
 {
-    add_settings(w, s, s->names);
+    add_settings(w, s, -1);
     rt_writer_add(w, "runs,good");
     for (int i = s->exit_column + 1; i < s->columns; i++)
         rt_writer_add(w, ",%s_mean,%s_sd,%s_n", s->names[i], s->names[i], s->names[i]);
     rt_writer_add(w, "\n");
     for (int row = 0; row < s->row_count; row++) {
-        add_settings(w, s, s->list[s->rows[row].first].cells);
+        add_settings(w, s, row);
         rt_writer_add(w, "%d,%d", s->rows[row].runs, s->rows[row].good);
         for (int i = s->exit_column + 1; i < s->columns; i++) {
             const rt_summary m = rt_sweep_summary(s, row, i);

@@ -7,34 +7,41 @@
 #include "train/report/statistics.h"
 #include "util/writer.h"
 
+#include <stdint.h>
 #include <stdio.h>
 
 /* Runs of a sweep are listed in runs.csv. Runs that differ only in run.seed, and whose losses are
- * comparable, are one row of the table. */
+ * comparable, are one row of the table. A difference in a key without effect is none. */
 
 typedef struct rt_sweep_run {
     char **cells;  /* cells of all columns; the first is its name */
     char *folder;  /* path of its folder */
     bool diverged; /* its results are left out of statistics and curves */
     bool good;     /* it finished (rt_sweep_verdict) and did not diverge */
-    int next;      /* next run of its row; -1 after the last */
-    int question;  /* equal for runs with comparable losses; set by rt_sweep_study_make */
+    bool copy;     /* its row has another run of its seed, which stands for both */
+    int row;
+    int next;         /* next run of its row that is no copy; -1 after the last */
+    int question;     /* equal for runs with comparable losses; set by rt_sweep_study_make */
+    uint64_t setting; /* digest of its effective configuration, also set there; 0: unknown */
 } rt_sweep_run;
 
 typedef struct rt_sweep_row {
-    int first, last; /* its first and last run */
+    int first, last; /* its first and last run, without copies as the numbers */
     int runs;        /* number of its runs */
     int good;        /* those of them that are good */
+    bool merged;     /* its runs differ in the texts of keys without effect */
 } rt_sweep_row;
 
 typedef struct rt_sweep_runs {
     int columns;
     int exit_column; /* columns 1 ... exit_column - 1 are settings, later ones results */
+    int seed_column; /* run.seed; -1: all runs have one seed */
     char **names;    /* names of the columns */
     int count, row_count;
     size_t capacity; /* of the list */
     rt_sweep_run *list;
     rt_sweep_row *rows;
+    bool seeds;     /* some row has several runs */
     double *values; /* scratch memory, one number per run: results of a row, or differences of
                        pairs */
 } rt_sweep_runs;
@@ -44,7 +51,7 @@ typedef struct rt_sweep_runs {
 rt_status rt_sweep_runs_read(rt_sweep_runs *s, const char *folder) RT_MUST_CHECK;
 void rt_sweep_runs_free(rt_sweep_runs *s);
 
-/* Finds the rows, by the settings and the question of each run. */
+/* Finds the rows, by the settings and the question of each run, and the copies. */
 rt_status rt_sweep_rows_find(rt_sweep_runs *s) RT_MUST_CHECK;
 
 /* Adds the names of results that the list does not have yet; they are the columns of runs.csv. */
@@ -69,15 +76,27 @@ double rt_sweep_sample(const rt_sweep_runs *s, int run, int column);
 /* Summarizes a result over the runs of a row; column -1 has no values. */
 rt_summary rt_sweep_summary(const rt_sweep_runs *s, int row, int column);
 
+/* Returns whether two runs have the same seed. */
+bool rt_sweep_same_seed(const rt_sweep_runs *s, int a, int b);
+
+/* Returns the text of a setting of a row; NULL for a key without effect, of which its runs have
+ * several. Of several variants the row has the first. */
+const char *rt_sweep_setting(const rt_sweep_runs *s, int row, int column);
+
 /* Adds the settings in which a row differs from others, "kind=rope, lr=0.001", or the name of a
- * variant. Omits column `left_out` (0: none) and, unless `shown`, empty values. */
-void rt_sweep_row_settings(rt_writer *w, const rt_sweep_runs *s, int row, int left_out, bool shown);
+ * variant. Omits empty ones and those without effect. */
+void rt_sweep_row_settings(rt_writer *w, const rt_sweep_runs *s, int row);
+
+/* Adds all of these settings of a run, except column `left_out`. */
+void rt_sweep_run_settings(rt_writer *w, const rt_sweep_runs *s, int run, int left_out);
 
 /* Summary of all runs. */
 typedef struct rt_sweep_verdict {
     int finished;               /* runs that came to an end, even if a requested check failed */
     int diverged;               /* those of them whose loss is above the limit of divergence */
     const char *first_diverged; /* name of the first; or NULL */
+    int copies;                 /* runs that are copies of others */
+    const char *first_copy;     /* name of the first; or NULL */
     int learned, near;    /* runs that learn theta, and those of them whose theta stayed near */
     int reset, dependent; /* runs whose theta was reset, and those of them that depend on theta */
     double change;        /* largest relative change */
@@ -86,8 +105,8 @@ typedef struct rt_sweep_verdict {
 
 rt_sweep_verdict rt_sweep_judge(const rt_sweep_runs *s);
 
-/* Adds a line on runs that diverged, if there are some. */
-void rt_sweep_report_diverged(rt_writer *w, const rt_sweep_verdict *v);
+/* Adds a line on runs that diverged, and one on copies, if there are some. */
+void rt_sweep_report_left_out(rt_writer *w, const rt_sweep_verdict *v);
 
 /* Adds the lines on theta if some runs learn it. */
 void rt_sweep_report_theta(rt_writer *w, const rt_sweep_verdict *v);

@@ -449,7 +449,7 @@ static rt_status record(const sweep_run *r)
         rt_writer_add(&w, "losses of different %s are not comparable\n", s.ranking.differ);
     else
         rt_paired_report(&w, &s.paired);
-    rt_sweep_report_diverged(&w, &s.verdict);
+    rt_sweep_report_left_out(&w, &s.verdict);
     rt_sweep_report_theta(&w, &s.verdict);
     rt_sweep_report_schedules(&w, &s.runs);
     return rt_writer_print(&w, stdout);

@@ -15,6 +15,7 @@ static void write_run(const char *name, const char *rows)
     put_text(lasting("%s/metrics.csv", name), lasting("step,eval_loss,eval_accuracy\n%s", rows));
 }
 
+static const rt_ranking by_loss = {RT_RESULT_LOSS, NULL};
 static rt_ranking ranking = {RT_RESULT_LOSS, NULL};
 
 static void draw(const char *table)
@@ -210,6 +211,30 @@ TEST(a_label_names_the_keys_that_differ)
     write_run("b", "1,1,1\n");
     draw("run,model.dim,data.vocab_file,data.level,exit_code\na,8,,byte,0\nb,8,v.txt,char,0\n");
     expect_in(loss, "array labels[curves] = ['level=byte', 'vocab_file=v.txt, level=char']\n");
+}
+
+/* base = 0 and 1 are the same for kind q, base = 2 is not. */
+TEST(a_row_is_drawn_at_all_values_that_are_the_same_for_it)
+{
+    static const char by_base[] = "0,10,0,1\n1,20,0,1\n\n\nNaN,NaN,NaN,NaN\n\n\n"
+                                  "0,30,0,1\n1,30,0,1\n2,40,0,1\n\n\nNaN,NaN,NaN,NaN\n\n\n";
+    write_run("a", "1,10,1\n");
+    write_run("b", "1,20,1\n");
+    write_run("c", "1,30,1\n");
+    write_run("d", "1,30,1\n");
+    write_run("e", "1,40,1\n");
+    draw("run,a.kind,a.base,exit_code,eval_loss\na,p,0,0,10\nb,p,1,0,20\nc,q,0,0,30\nd,q,1,0,30\ne,"
+         "q,2,0,40\n");
+    runs.list[2].setting = runs.list[3].setting = 1;
+    expect_ok(rt_sweep_rows_find(&runs));
+    rt_report_curves(&figures, &runs, &by_loss);
+    expect_in(
+        text_in("figures/loss.gp"),
+        "labels[curves] = ['kind=p, base=0', 'kind=p, base=1', 'kind=q', 'kind=q, base=2']\n");
+    rt_report_key_figures(&figures, &runs, &by_loss);
+    expect_in(text_in("figures/key_1.gp"), "labels[series] = ['base=0', 'base=1', 'base=2']\n");
+    expect_in(text_in("figures/key_2.gp"), "labels[series] = ['kind=p', 'kind=q']\n");
+    expect_content("figures/key_2.csv", by_base);
 }
 
 TEST(without_a_curve_there_is_no_figure)

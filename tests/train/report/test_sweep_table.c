@@ -136,7 +136,7 @@ TEST(results_of_runs_that_diverged_are_left_out)
     ck_assert_int_eq(v.finished, 6);
     ck_assert(v.learned == 5 && v.near == 5 && v.change == 0.3);
     rt_writer_free(&written);
-    rt_sweep_report_diverged(&written, &v);
+    rt_sweep_report_left_out(&written, &v);
     ck_assert_str_eq(written.bytes, "1 run diverged (5): left out of means and differences\n");
 }
 
@@ -202,8 +202,8 @@ TEST(a_single_row_and_incomparable_losses_have_no_best)
     ck_assert_str_eq(best_by(&(rt_ranking){NULL, "tasks"}, KINDS "2,b,1,0,11\n"), "");
 }
 
-/* In an untrusted file each run still has at most one partner. */
-TEST(repeated_runs_have_one_partner_each)
+/* A setting of one seed counts once, also in an untrusted file: its first run that is good. */
+TEST(repeated_runs_count_once)
 {
     char rows[8192] = "run,model.kind,exit_code,eval_loss\n";
     for (int i = 0; i < 100; i++)
@@ -211,7 +211,52 @@ TEST(repeated_runs_have_one_partner_each)
                  i % 2 ? "b" : "a", i);
     pair(rows);
     ck_assert_int_eq(paired.count, 1);
-    ck_assert_int_eq(paired.list[0].loss.count, 50);
+    ck_assert_int_eq(paired.list[0].loss.count, 1);
+    ck_assert(runs.row_count == 2 && runs.rows[0].runs == 1 && !runs.seeds);
+    pair("run,model.kind,run.seed,exit_code,eval_loss\n1,a,1,5,\n2,a,1,0,10\n3,a,2,0,20\n"
+         "4,a,1,0,10\n5,b,1,0,13\n6,b,1,0,13\n7,b,2,0,21\n");
+    const rt_summary a = rt_sweep_summary(&runs, 0, rt_sweep_column(&runs, "eval_loss"));
+    ck_assert(a.count == 2 && a.mean == 15 && runs.rows[0].runs == 2 && runs.rows[0].good == 2);
+    ck_assert_int_eq(difference("model.kind", "b")->loss.count, 2);
+    ck_assert_double_eq(difference("model.kind", "b")->loss.mean, 2);
+    expect_ok(rt_sweep_table_make(&table, &runs, RT_RESULTS_FIRST));
+    ck_assert_str_eq(table.cells[1], "2, 3");
+    const rt_sweep_verdict v = rt_sweep_judge(&runs);
+    rt_sweep_report_left_out(&written, &v);
+    ck_assert_str_eq(written.bytes, "3 runs have the effective settings and the seed of another "
+                                    "(1, ...): counted once\n");
+}
+
+/* base has no effect on a row of kind b, whose two runs of each seed are of one setting. steps has
+ * an effect on all. */
+TEST(a_key_without_effect_sets_no_runs_apart)
+{
+    rt_writer rows = {0};
+    rt_writer_add(&rows, "run,model.kind,a.base,run.seed,train.steps,exit_code,eval_loss\n");
+    for (int i = 0; i < 16; i++) {
+        const int b = i / 8, base = i / 4 % 2, seed = i / 2 % 2, more = i % 2;
+        rt_writer_add(&rows, "%d,%s,%d,%d,%d,0,%d\n", i, b ? "b" : "a", base, seed, 10 << more,
+                      b ? 100 + seed - 6 * more : 10 + 4 * base + seed - 3 * more);
+    }
+    read_runs(rows.bytes);
+    rt_writer_free(&rows);
+    for (int i = 8; i < 16; i++)
+        runs.list[i].setting = (uint64_t)i % 4 + 1;
+    expect_ok(rt_sweep_rows_find(&runs));
+    expect_ok(rt_paired_make(&paired, &runs, &by_loss));
+    ck_assert_int_eq(difference("a.base", "1")->loss.count, 4);
+    ck_assert_double_eq(difference("a.base", "1")->loss.mean, 4);
+    ck_assert_int_eq(difference("model.kind", "b")->loss.count, 8);
+    ck_assert_int_eq(difference("train.steps", "20")->loss.count, 6);
+    ck_assert_double_eq(paired.doubling, -4);
+    rt_sweep_table_csv(&written, &runs);
+    expect_in(written.bytes, "\na,1,20,2,2,11.5,0.707106781,2\nb,,10,2,2,100.5,0.707106781,2\n"
+                             "b,,20,2,2,94.5,0.707106781,2\n");
+    expect_ok(rt_sweep_table_make(&table, &runs, RT_SETTINGS_FIRST));
+    ck_assert_str_eq(table.cells[table.rows + 5], "-");
+    rt_writer_free(&written);
+    rt_sweep_row_settings(&written, &runs, 5);
+    ck_assert_str_eq(written.bytes, "kind=b, steps=20");
 }
 
 TEST(runs_that_differ_only_in_the_seed_are_not_paired)
