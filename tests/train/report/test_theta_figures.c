@@ -105,7 +105,8 @@ TEST(different_initial_theta_are_all_drawn)
                                            "array initial[panels] = [' 2 4']\n"
                                            "array learned[panels] = [' 3 5']\n"
                                            "layers = 1\narray labels[layers] = ['all layers']\n");
-    expect_in(text_in("figures/theta.gp"), "\nelsewhere = 1\n");
+    /* -50 and 400 % of the geometric values */
+    expect_in(text_in("figures/theta.gp"), "\nelsewhere = 1\nchange_tics = 100\n");
 }
 
 /* At most six panels, 32 layers, 128 thetas. */
@@ -160,4 +161,6 @@ TEST(wavelengths_and_tolerances_are_relative_to_the_initial_theta)
     expect_content("figures/tolerances.csv", "0,0.405465,0.305465,0.3\n\n\n");
     expect_in(text_in("figures/tolerances.gp"),
               "\npairs = 2\npair_tics = 1\nfarthest = 0.635738\n");
+    /* 0 to 50 % of the geometric values */
+    expect_in(text_in("figures/theta.gp"), "\nelsewhere = 1\nchange_tics = 10\n");
 }
