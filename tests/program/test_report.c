@@ -424,6 +424,20 @@ TEST_ROWS(the_report_of_a_sweep_shows_compute_if_numbers_of_steps_differ, 0, 2)
     ck_assert_int_eq(strstr(page, " | compute") != NULL, _i);
 }
 
+/* A branch that freezes theta has that of its trunk, and theta0 of another scope is that too. */
+TEST_ROWS(a_theta_that_a_trunk_has_moved_is_learned, 0, 4)
+{
+    const bool moved = _i < 2;
+    run(WITHOUT_REPORT "train.steps=30 run.name=trunk train.freeze=%s", moved ? "head" : "theta");
+    run("$TRAIN tiny.ini --quiet run.name=b train.trunk=runs/trunk train.freeze=theta "
+        "theta.scope=%s && $TRAIN --checkpoint runs/b --export out --quiet",
+        _i % 2 ? "head" : "layer");
+    const char *text = whole_page_text("runs/b/report.html");
+    ck_assert_int_eq(count_of(text, "(θ was not trained)"), moved ? 0 : 4);
+    ck_assert_int_eq(count_of(text, "Theta, which was not trained"), !moved);
+    ck_assert_int_eq(count_of(read_file("out/README.md"), "given and not trained"), !moved);
+}
+
 TEST(results_on_theta_are_those_of_its_values)
 {
     run(WITHOUT_REPORT "theta.scope=head position.scaling=linear position.scale=2");

@@ -146,13 +146,19 @@ static void add_theta_row(rt_writer *w, const rt_csv *csv, bool tolerances, bool
     rt_writer_add(w, "</tr>\n");
 }
 
+bool rt_report_theta_was_trained(const rt_run_page *p)
+{
+    return rt_config_trains_theta(p->config) || (!p->ended && p->config->train.trunk) ||
+           rt_theta_has_moved(p->config, rt_results_get(&p->results, RT_RESULT_START_CHANGE),
+                              rt_results_get(&p->results, RT_RESULT_CHANGE));
+}
+
 rt_status rt_report_theta_table(rt_run_page *p)
 {
     rt_writer *w = &p->w;
     const bool mixed = rt_transformer_theta_axes(&p->config->model) > 1;
     const bool by_position = rt_transformer_turns_by_position(&p->config->model);
-    const bool trained =
-        rt_theta_was_trained(p->config, rt_results_get(&p->results, RT_RESULT_START_CHANGE));
+    const bool trained = rt_report_theta_was_trained(p);
     enum { MOST_ROWS = 512 };
     rt_csv csv;
     bool tolerances = false;

@@ -148,10 +148,10 @@ rt_status rt_report_write(const char *folder, const rt_config *config, rt_traine
                           bool watched)
 {
     rt_run_page p = {.folder = folder, .config = config, .trainer = trainer};
+    p.ended = rt_results_read(&p.results, folder);
     rt_figures_begin(&p.figures, folder);
     const rt_status read = rt_report_figures(&p);
     rt_status status = first_failure(rt_figures_draw(&p.figures), read);
-    p.ended = rt_results_read(&p.results, folder);
     rt_page_begin(&p.w, config->run.name, watched);
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
         status = first_failure(status, sections[i](&p));

@@ -655,8 +655,7 @@ rt_status rt_report_figures(rt_run_page *p)
     const unsigned met = find_needs(p);
     const rt_status status = write_training(&s, p);
     const rt_status read = p->config->model.theta.learn ? read_thetas(&s) : rt_ok();
-    const bool trained =
-        rt_theta_was_trained(p->config, rt_results_get(&p->results, RT_RESULT_START_CHANGE));
+    const bool trained = rt_report_theta_was_trained(p);
     for (int i = 0; i < RT_MOST_FIGURES && figures[i].name && !read.code; i++) {
         const run_figure *g = s.figure = &figures[i];
         rt_drawing d = {.figure = {g->name, g->axes, g->choice, g->plots, g->width, g->height, ""}};

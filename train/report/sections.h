@@ -27,6 +27,10 @@ typedef struct rt_run_page {
     rt_results results; /* none if the run has not ended */
 } rt_run_page;
 
+/* Returns whether theta was trained: by the run, or by the one that it comes from, which the
+ * results tell; a branch without results may have such a theta. */
+bool rt_report_theta_was_trained(const rt_run_page *page);
+
 /* Adds all figures, and finds the best evaluation. Returns the status of metrics.csv. */
 rt_status rt_report_figures(rt_run_page *page) RT_MUST_CHECK;
 

@@ -163,9 +163,14 @@ static void report_place(rt_writer *w, const rt_theta_worst *worst, bool mixed)
         rt_writer_add(w, "%.2g grid steps", worst->grid);
 }
 
-bool rt_theta_was_trained(const rt_config *config, double change)
+bool rt_theta_has_moved(const rt_config *c, double from_start, double from_geometric)
 {
-    return rt_config_trains_theta(config) || change >= 1e-5; /* not by rounding */
+    const double rounding = 1e-5;
+    const rt_frequency_options *f = &c->model.position.frequencies;
+    const bool begins_there = c->model.theta.init == RT_THETA_FREQUENCIES && !c->theta.init_from &&
+                              f->family == RT_FREQUENCIES_GEOMETRIC &&
+                              f->scaling == RT_SCALING_NONE;
+    return from_start >= rounding || (begins_there && from_geometric >= rounding);
 }
 
 void rt_theta_report_phase(rt_writer *w, double phase, const rt_config *c)

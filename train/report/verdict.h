@@ -92,9 +92,11 @@ typedef struct rt_theta_verdict {
 rt_status rt_theta_judge(rt_theta_verdict *verdict, const rt_transformer *model,
                          const rt_config *config) RT_MUST_CHECK;
 
-/* Returns whether theta was trained: by a run with this configuration or, as its largest relative
- * change from theta0 tells, by the trunk of the run. */
-bool rt_theta_was_trained(const rt_config *config, double change);
+/* Returns whether a theta has moved, in this run or in the one that it comes from, from where the
+ * configuration puts it; by its relative changes from theta0 and from base^(-2i/R). In a branch
+ * with another scope or form, theta0 is what the trunk has learned. Of a theta0 that is drawn or
+ * scaled, or from a file, only the change from it tells. */
+bool rt_theta_has_moved(const rt_config *config, double from_start, double from_geometric);
 
 /* Adds ", max phase drift ..." to a line, unless there is no phase. */
 void rt_theta_report_phase(rt_writer *w, double phase, const rt_config *config);

@@ -54,7 +54,8 @@ static rt_status add_facts(rt_writer *w, const rt_run *r, bool *kept)
     }
     RT_TRY(rt_theta_judge(&verdict, r->state->model, r->config));
     rt_theta_report_verdict(w, &verdict, r->config);
-    *kept = r->state->step && !rt_theta_was_trained(r->config, verdict.from_start.value);
+    *kept = r->state->step && !rt_config_trains_theta(r->config) &&
+            !rt_theta_has_moved(r->config, verdict.from_start.value, verdict.change.value);
     return rt_ok();
 }
 
