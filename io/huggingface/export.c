@@ -37,7 +37,7 @@ static void put_plain(rt_writer *w, const char *text)
 
 /* Describes a fixed theta, which ends the sentence about the rotation, or a learned one. */
 static void put_theta_sentence(rt_writer *w, const rt_family *family,
-                               const rt_transformer_options *o, bool kept)
+                               const rt_transformer_options *o, bool kept, const char *kept_layers)
 {
     static const char *const families[] = {RT_FREQUENCIES(RT_CHOICE_WORD)};
     static const char *const scalings[] = {RT_SCALINGS(RT_CHOICE_WORD)};
@@ -58,12 +58,14 @@ static void put_theta_sentence(rt_writer *w, const rt_family *family,
                       family->shared_theta ? family->shared_theta : shared);
     else if (o->theta.learn)
         rt_writer_add(w,
-                      ", which was %s separately for every %s. %s `" RT_HF_THETA
+                      ", which was %s separately for every %s%s%s. %s `" RT_HF_THETA
                       "` in config.json has all of them%s%s%s",
                       kept ? "given and not trained," : "learned",
                       o->theta.scope != RT_THETA_HEAD ? "layer"
                       : o->kv_heads < o->heads        ? "head of keys"
                                                       : "head",
+                      kept || !kept_layers ? "" : ", but given and not trained in layers ",
+                      kept || !kept_layers ? "" : kept_layers,
                       family->mean_theta ? family->mean_theta : mean,
                       own ? "; this makes a loaded model use them:\n\n```python\n" : "",
                       own ? own : ".\n", own ? "```\n" : "");
@@ -157,7 +159,7 @@ static char *card_text(const rt_tensor_list *list, const rt_huggingface_export *
     rt_writer_add(&w, "\n\nA%s %s with %d layers of width %d and %d heads, %s. ",
                   rt_family_article(class) + 1, class, o->layers, o->dim, o->heads,
                   export->length ? RT_CARD_TRAINED : RT_CARD_CONVERTED);
-    put_theta_sentence(&w, family, o, export->theta_kept);
+    put_theta_sentence(&w, family, o, export->theta_kept, export->theta_kept_layers);
     if (!v)
         rt_writer_add(&w, "\nIt has no vocabulary: it was trained on token ids.\n");
     else if (v->level == RT_LEVEL_BYTE || v->level == RT_LEVEL_CHAR)

@@ -138,6 +138,7 @@ typedef struct rt_huggingface_export {
     bool bare;                       /* no token is put before a text */
     bool open_ended;                 /* no token is put after a text with a label */
     bool theta_kept;                 /* a learned theta that the training did not change */
+    const char *theta_kept_layers;   /* its layers, as in "0, 2", if it was only there; or NULL */
     const char *title;               /* heading of the model card, or NULL */
     const char *const *facts;        /* lines of the model card, such as "loss: 0.31"; or NULL */
     int fact_count;

@@ -118,6 +118,9 @@ TEST(the_card_describes_the_run)
     expect_stdout("which was given and not trained",
                   "$TRAIN " CLASSIFY LEARNED "theta.lr_scale=0 train.steps=1 run.name=kept --quiet "
                   "&& $TRAIN --checkpoint runs/kept --export kept; cat kept/README.md");
+    expect_stdout("learned separately for every head, but given and not trained in layers 1. ",
+                  "$TRAIN " CLASSIFY LEARNED "train.freeze=layers.1 train.steps=9 run.name=half "
+                  "--quiet && $TRAIN --checkpoint runs/half --export half; cat half/README.md");
     expect_stdout("\n# c\n", "$TRAIN --checkpoint runs/c --export out; cat out/README.md");
     expect_text(w->out, "which was learned ");
     expect_text(

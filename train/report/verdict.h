@@ -37,7 +37,7 @@ void rt_perplexity_report(rt_writer *w, const rt_results *results, const rt_conf
  *   down    how far the final ln |theta| can decrease before the model gets worse, and
  *   up      how far it can increase; if they were measured
  *   used    movement as a share of the sum of lr * theta.lr_scale over the steps, beyond which
- *           Adam rarely moves a parameter
+ *           Adam rarely moves a parameter; none in layers that were not trained all the while
  *
  * The verdict is about the distance from the geometric series, which is theta0 unless the
  * configuration makes theta start elsewhere; then the change from theta0 is reported as well. */

@@ -9,7 +9,8 @@
 
 enum { SHOWN = 16 }; /* largest number of rows of the table */
 
-/* Adds a row. `reach` is the farthest movement possible, 0 without such a bound. */
+/* Adds a row. `reach` is the farthest movement possible: 0 without such a column, NaN in a row that
+ * it does not bound. */
 static void add_row(rt_writer *w, const rt_config *config, const rt_theta_entry *e,
                     const rt_theta_tolerance *tolerance, double reach)
 {
@@ -24,8 +25,9 @@ static void add_row(rt_writer *w, const rt_config *config, const rt_theta_entry 
     rt_writer_add(w, " %5s%%", RT_SHOWN(1, 100 * e->use));
     if (tolerance)
         rt_writer_add(w, " %6s %6s", RT_SHOWN(3, tolerance->down), RT_SHOWN(3, tolerance->up));
-    if (reach > 0)
-        rt_writer_add(w, " %5s%%", isnan(m.moved) ? "-" : RT_SHOWN(1, 100 * m.moved / reach));
+    const double used = 100 * m.moved / reach;
+    if (reach != 0)
+        rt_writer_add(w, " %6s", isnan(used) ? "-" : RT_PRINTED(32, "%s%%", RT_SHOWN(1, used)));
     rt_writer_add(w, "\n");
 }
 
@@ -84,23 +86,31 @@ static int choose_rows(int rows[SHOWN + 1], const rt_theta_entry *list, int coun
     return shown;
 }
 
+/* Returns the step after which the theta of a layer is trained; `steps` if it is frozen. */
+static int64_t since_of(const rt_transformer *model, const rt_config *config, int steps, int layer)
+{
+    const rt_parameter *p = rt_parameters_find(&model->parameters, RT_THETA_NAME(layer));
+    return rt_freezes(config->train.freeze, p) ? steps : p->since;
+}
+
 rt_status rt_theta_table(rt_writer *w, const rt_transformer *model, const rt_config *config,
                          int steps, const rt_theta_tolerance *tolerances)
 {
     double reach = 0; /* farthest movement possible with an optimizer like Adam */
     RT_OWNED rt_theta_entry *list = NULL;
-    int rows[SHOWN + 1], count, first = 1; /* first step that moved theta: a branch may add theta */
-    const bool moves = rt_config_trains_theta(config);
-    for (int i = model->parameters.count - 1; i >= 0; i--)
-        if (model->parameters.list[i]->role == RT_ROLE_THETA)
-            first = (int)model->parameters.list[i]->since + 1;
-    for (int step = first; step <= steps && moves; step++)
-        reach +=
-            rt_learning_rate(&config->optimizer, step) * config->optimizer.settings.theta_lr_scale;
-    /* a trunk may have had another rate of theta */
-    const bool known = reach > 0 && (!config->train.trunk || first > 1) && !tolerances;
-    const char *mover = known ? rt_update_rule_of(&config->optimizer.settings)->bounded_by : NULL;
+    int rows[SHOWN + 1], count;
+    int64_t since = steps; /* of the theta that is trained the longest: a branch may add theta */
     RT_TRY(rt_theta_list(&list, &count, model));
+    for (int i = 0; i < count; i++) {
+        const int64_t own = since_of(model, config, steps, list[i].layer);
+        since = own < since ? own : since;
+    }
+    for (int64_t step = since + 1; step <= steps; step++)
+        reach += rt_learning_rate(&config->optimizer, (int)step) *
+                 config->optimizer.settings.theta_lr_scale;
+    /* a trunk may have had another rate of theta */
+    const bool known = reach > 0 && (!config->train.trunk || since) && !tolerances;
+    const char *mover = known ? rt_update_rule_of(&config->optimizer.settings)->bounded_by : NULL;
     rt_writer_add(w, "layer head   i     theta0      theta   %s%s    use%s\n",
                   rt_transformer_theta_axes(&config->model) > 1 ? "change" : " drift",
                   rt_transformer_turns_by_position(&config->model) ? "    phase    turns" : "",
@@ -108,9 +118,14 @@ rt_status rt_theta_table(rt_writer *w, const rt_transformer *model, const rt_con
                   : mover    ? "   used"
                              : "");
     const int shown = choose_rows(rows, list, count, config);
-    for (int i = 0; i < shown; i++)
-        add_row(w, config, &list[rows[i]], tolerances ? &tolerances[rows[i]] : NULL,
-                mover ? reach : 0);
+    for (int i = 0; i < shown; i++) {
+        const rt_theta_entry *e = &list[rows[i]];
+        const bool bounded = since_of(model, config, steps, e->layer) == since;
+        add_row(w, config, e, tolerances ? &tolerances[rows[i]] : NULL,
+                !mover    ? 0
+                : bounded ? reach
+                          : (double)NAN);
+    }
     rt_writer_add(w,
                   shown < count ? "the %d of %d rows of theta_final.csv that moved most, farthest "
                                   "first\n"

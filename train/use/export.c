@@ -30,9 +30,8 @@ static void add_data(rt_writer *w, const rt_data_options *data)
 }
 
 /* Adds the facts of a model card: the data and the length of the training, the results in
- * result.csv if the run ended at this checkpoint, and the changes of theta. Sets *kept if the run
- * did not train a learned theta, nor did the trunk: but for rounding, it has its initial values. */
-static rt_status add_facts(rt_writer *w, const rt_run *r, bool *kept)
+ * result.csv if the run ended at this checkpoint, and the changes of theta. */
+static rt_status add_facts(rt_writer *w, const rt_run *r)
 {
     RT_CLOSED_BY(rt_results_free) rt_results results = {0};
     rt_theta_verdict verdict;
@@ -54,8 +53,34 @@ static rt_status add_facts(rt_writer *w, const rt_run *r, bool *kept)
     }
     RT_TRY(rt_theta_judge(&verdict, r->state->model, r->config));
     rt_theta_report_verdict(w, &verdict, r->config);
-    *kept = r->state->step && !rt_config_trains_theta(r->config) &&
-            !rt_theta_has_moved(r->config, verdict.from_start.value, verdict.change.value);
+    return rt_ok();
+}
+
+/* Adds the layers whose learned theta was trained neither by the run nor by the trunk: but for
+ * rounding, it has its initial values. Sets *all if there are no others. */
+static rt_status add_kept_layers(rt_writer *layers, const rt_run *r, bool *all)
+{
+    RT_OWNED rt_theta_entry *list = NULL;
+    const rt_config *c = r->config;
+    const rt_transformer *model = r->state->model;
+    int count;
+    bool moved = false;
+    RT_TRY(rt_theta_list(&list, &count, model));
+    *all = count && r->state->step;
+    for (int i = 0; i < count; i++) {
+        const rt_theta_entry *e = &list[i];
+        const rt_parameter *theta = rt_parameters_find(&model->parameters, RT_THETA_NAME(e->layer));
+        moved |= rt_theta_has_moved(c, rt_theta_measure(c, e, e->start).change,
+                                    rt_theta_measure(c, e, e->geometric).change);
+        if (i + 1 < count && e[1].layer == e->layer)
+            continue;
+        const bool kept =
+            !moved && (!rt_config_trains_theta(c) || rt_freezes(c->train.freeze, theta));
+        if (kept && r->state->step)
+            rt_writer_add(layers, layers->length ? ", %d" : "%d", e->layer);
+        *all &= kept;
+        moved = false;
+    }
     return rt_ok();
 }
 
@@ -77,8 +102,11 @@ rt_status rt_export_model(const rt_run *r)
     const bool file = rt_path_ends_in(a->export, ".gguf");
     if (file)
         RT_TRY(rt_arguments_spare_inputs(a, r->config, r->found.path, a->export));
-    bool theta_kept = false;
-    RT_TRY(add_facts(&w, r, &theta_kept));
+    RT_CLOSED_BY(rt_writer_free) rt_writer kept_layers = {0};
+    bool theta_kept;
+    RT_TRY(add_facts(&w, r));
+    RT_TRY(add_kept_layers(&kept_layers, r, &theta_kept));
+    w.failed |= kept_layers.failed;
     RT_OWNED char *text = rt_writer_take(&w);
     if (origin && rt_is_import(origin))
         RT_TRY(rt_import_chat_template(&chat_template, origin));
@@ -96,6 +124,7 @@ rt_status rt_export_model(const rt_run *r)
                                     .bare = !rt_data_begins(r->data),
                                     .open_ended = r->data->options.end == RT_BEGIN_NONE,
                                     .theta_kept = theta_kept,
+                                    .theta_kept_layers = kept_layers.bytes,
                                     .title = r->config->run.name,
                                     .facts = facts,
                                     .chat_template = chat_template,

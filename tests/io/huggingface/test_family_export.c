@@ -550,6 +550,11 @@ TEST_ROWS(the_card_describes_theta, 0, 6)
         card = text_in("out/README.md");
         expect_in(card, _i == 2 ? ", which was given and not trained; `rope_parameters` in"
                                 : ", which was given and not trained, separately for every head. ");
+        expect_ok(write_with(model, &(rt_huggingface_export){.length = 8,
+                                                             .theta_kept_layers = "0, 2",
+                                                             .overwrite = true}));
+        ck_assert(!strstr(text_in("out/README.md"),
+                          "every head, but given and not trained in layers 0, 2. ") == (_i == 2));
     }
     ck_assert((strstr(card, "attention.q_proj).register_forward_hook(rotate)") != NULL) ==
               (_i >= 3));

@@ -343,6 +343,18 @@ TEST(without_adam_no_share_of_the_possible_movement_is_printed)
     make_model_of(OVERRIDES("train.freeze=theta"));
     verdict_after(10);
     expect_not_in(report, "used:");
+    /* the rows of frozen layers have none, nor those of layers that joined later */
+    make_model_of(OVERRIDES("train.freeze=layers.0"));
+    for (int later = 0; later < 2; later++) {
+        even_out_projections();
+        verdict_after(10);
+        expect_in(report, "used: movement over 0.1,");
+        expect_in(report, "    0  all   3      0.001      0.001  +0.0000    0.000    0.002  25.0%  "
+                          "    -\n    1  all   0          1          1  +0.0000    0.000    1.751  "
+                          "25.0%   0.0%\n");
+        make_model("layer", "log");
+        rt_parameters_find(&model->parameters, "layers.0.attention.theta")->since = 5;
+    }
 }
 
 TEST(a_heap_that_is_exhausted_is_reported)
