@@ -232,6 +232,11 @@ void rt_transformer_theta_gradient(const rt_transformer *model, double *gradient
  * caller may change them. NULL if theta is fixed. */
 double *rt_transformer_theta_start(const rt_transformer *model);
 
+/* Computes the initial values that position.* and theta.init give a learned theta in a model with
+ * this seed, in the same shape. `theta` has room for R/2 numbers more. Options are resolved. */
+void rt_transformer_theta_initial(const rt_transformer_options *options, uint64_t seed,
+                                  double *theta);
+
 /* Computes base^(-2i/R), whatever position.scaling and theta.init are, in the layout of `shape`,
  * which is rt_transformer_theta_shape or rt_transformer_rotation_shape. With two axes, computes
  * base^(-4k/R) with k = i mod R/4, and if mixed, for both numbers of a pair. */

@@ -219,7 +219,7 @@ static rt_exit run_configured(rt_config *config, const rt_sweep *sweep, rt_train
     case RT_COMMAND_GRADCHECK:
         return rt_exit_print(rt_model_check(stdout, config, RT_MODEL_CHECK_SAMPLES, NULL));
     case RT_COMMAND_DECAY:
-        return rt_exit_print(rt_print_decay(config, found));
+        return rt_exit_print(rt_print_decay(config, found, arguments));
     case RT_COMMAND_ENCODE:
         return rt_exit_print(encode(config, arguments));
     default:

@@ -367,7 +367,8 @@ static void get_theta(const rt_checkpoint *c, rt_checkpoint_theta *theta)
                                                          : RT_THETA_LAYER;
     const size_t size = rt_shape_size(theta->shape);
     theta->values = rt_alloc(size, sizeof *theta->values);
-    if (!theta->values || !theta->layers)
+    theta->start = rt_alloc(size, sizeof *theta->start);
+    if (!theta->values || !theta->start || !theta->layers)
         rt_image_fail(image, RT_MEMORY, "out of memory for theta");
     if (!size)
         rt_image_fail(image, RT_CHECKPOINT, "its theta is fixed: it stores no learned theta");
@@ -375,6 +376,8 @@ static void get_theta(const rt_checkpoint *c, rt_checkpoint_theta *theta)
         rt_image_doubles(image, DATASET_PATH("/model", RT_THETA_NAME(theta->layers[n])),
                          theta->values + (size_t)n * rt_shape_size(one), one);
     }
+    if (!rt_image_failed(image))
+        rt_image_doubles(image, THETA_START, theta->start, theta->shape);
     for (size_t i = 0; there->theta.form == RT_THETA_LOG && theta->values && i < size; i++)
         theta->values[i] = exp(theta->values[i]);
 }
@@ -390,6 +393,7 @@ rt_status rt_checkpoint_read_theta(rt_checkpoint *c, rt_checkpoint_theta *theta)
 void rt_checkpoint_theta_free(rt_checkpoint_theta *theta)
 {
     rt_free(theta->values);
+    rt_free(theta->start);
     rt_free(theta->layers);
     *theta = (rt_checkpoint_theta){.values = NULL};
 }

@@ -205,6 +205,7 @@ rt_status rt_checkpoint_no_logarithm(int layer, int head, int pair, double theta
  * ascending; -1: shared by all layers. */
 typedef struct rt_checkpoint_theta {
     double *values;
+    double *start; /* initial values */
     int *layers;
     rt_shape shape;
     rt_theta_scope scope;

@@ -314,12 +314,12 @@ void rt_transformer_theta_use(const rt_transformer *m, double *use)
  * mixed, (rows, 2, R/2): the two theta of a pair have a length drawn like that, and a direction:
  * one random angle for a head, from which the second half of the pairs is a quarter of a turn away
  * (Heo et al. 2024). */
-static void draw_layer(const rt_transformer *m, int layer, const double *frequencies, double *start)
+static void draw_layer(const rt_transformer_options *o, uint64_t seed, int layer,
+                       const double *frequencies, double *start)
 {
-    const rt_theta_options *o = &m->options.theta;
-    const rt_random random = {m->parameters.seed, (uint32_t)layer, RT_STREAM_THETA};
-    const int rows = rows_of(&m->options), axes = rt_transformer_theta_axes(&m->options);
-    const int pairs = rt_transformer_pairs(&m->options);
+    const rt_random random = {seed, (uint32_t)layer, RT_STREAM_THETA};
+    const int rows = rows_of(o), axes = rt_transformer_theta_axes(o);
+    const int pairs = rt_transformer_pairs(o);
     const double two_pi = 6.283185307179586;
     double low = frequencies[0], high = low;
     for (int i = 1; i < pairs; i++) {
@@ -330,9 +330,9 @@ static void draw_layer(const rt_transformer *m, int layer, const double *frequen
         const double u = rt_random_uniform(random, (uint64_t)i);
         const double z = rt_random_normal(random, (uint64_t)i);
         const double at_first = frequencies[i % pairs];
-        start[i] = o->init == RT_THETA_PERTURBED ? at_first * exp(o->init_sigma * z)
-                   : o->init == RT_THETA_UNIFORM ? low * exp(u * log(high / low))
-                                                 : at_first;
+        start[i] = o->theta.init == RT_THETA_PERTURBED ? at_first * exp(o->theta.init_sigma * z)
+                   : o->theta.init == RT_THETA_UNIFORM ? low * exp(u * log(high / low))
+                                                       : at_first;
     }
     for (int row = 0; axes > 1 && row < rows; row++) {
         const double angle = two_pi * rt_random_uniform(random, UINT64_C(1) << 32 | (uint64_t)row);
@@ -382,25 +382,29 @@ rt_status rt_theta_starts_alike(const rt_transformer_options *o, const rt_transf
     return rt_ok();
 }
 
+void rt_transformer_theta_initial(const rt_transformer_options *o, uint64_t seed, double *theta)
+{
+    const rt_shape shape = rt_transformer_theta_shape(o);
+    double *frequencies = theta + rt_shape_size(shape);
+    for (int n = 0; n < shape.axis[0]; n++, theta += shape.axis[1] * shape.axis[2]) {
+        const int layer = rt_transformer_theta_layer(o, n);
+        find_frequencies(o, layer, 0, frequencies);
+        draw_layer(o, seed, layer, frequencies, theta);
+    }
+}
+
 /* Computes the initial values of a learned theta and sets its parameters. The values are the state
  * of the encoding, in the layout of rt_transformer_theta, followed by scratch memory. A fixed theta
  * has no state. */
 rt_status rt_start_theta(rt_transformer *m)
 {
     const rt_transformer_options *o = &m->options;
-    const rt_shape shape = rt_transformer_theta_shape(o);
-    const size_t count = rt_shape_size(shape);
     if (!o->theta.learn)
         return rt_ok();
     double *theta = m->encoding.state =
-        rt_alloc(count + (size_t)rt_transformer_pairs(o), sizeof *theta);
+        rt_alloc(rt_transformer_theta_count(o) + (size_t)rt_transformer_pairs(o), sizeof *theta);
     RT_TRY(rt_allocated(theta, "theta"));
-    double *frequencies = theta + count;
-    for (int n = 0; n < shape.axis[0]; n++, theta += shape.axis[1] * shape.axis[2]) {
-        const int layer = rt_transformer_theta_layer(o, n);
-        find_frequencies(o, layer, 0, frequencies);
-        draw_layer(m, layer, frequencies, theta);
-    }
+    rt_transformer_theta_initial(o, m->parameters.seed, theta);
     if (!m->parameters.borrows_values && rt_memory_is_present(m->parameters.values))
         rt_transformer_set_theta(m, m->encoding.state);
     return rt_ok();

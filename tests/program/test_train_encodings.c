@@ -42,6 +42,42 @@ TEST(decay_adds_the_theta_of_a_checkpoint)
     ck_assert_str_eq(w->out, "");
 }
 
+/* The first column is of the theta_initial that the run records, however it was given. */
+TEST(decay_is_of_the_theta_that_the_run_starts_with)
+{
+    static const char *const rows[][2] = {
+        {"theta.init_from=given.csv", "r,C\n"},
+        {"theta.init=perturbed", "r,C_initial_layer_0,C_initial_layer_1\n"},
+        {"theta.init=uniform theta.scope=model", "r,C\n"},
+        {"train.init_from=runs/first", "r,C_initial_layer_0,C_initial_layer_1\n"},
+        {"train.trunk=runs/first", "r,C\n"},
+        {"train.trunk=runs/first theta.scope=head",
+         "r,C_initial_layer_0_head_0,C_initial_layer_0_head_1,C_initial_layer_1_head_0,"
+         "C_initial_layer_1_head_1\n"},
+    };
+    run("printf 'layer,head,i,theta\\nall,all,0,2\\nall,all,1,1\\nall,all,2,0.5\\nall,all,3,"
+        "0.25\\n' >given.csv; $TRAIN tiny.ini --quiet run.name=first train.steps=30");
+    for (int i = 0; i < ROWS(rows); i++) {
+        run("$TRAIN tiny.ini --quiet --overwrite %s && $TRAIN tiny.ini %s --decay >configured.csv",
+            rows[i][0], rows[i][0]);
+        expect_output(rows[i][1], "head -n 1 configured.csv");
+        const int columns = count_of(rows[i][1], ",") + 1;
+        run("$TRAIN --checkpoint runs/tiny --decay | cut -d, -f1-%d | cmp - configured.csv",
+            columns);
+        run("awk -F, 'NR == FNR { if ($1 == 7) c = $2; next } FNR > 1 && n < 4 { x += cos(7 * $5); "
+            "y += sin(7 * $5); s += sqrt(x * x + y * y); n++ } END { d = c - s / n; exit !(n == 4 "
+            "&& d < 1e-6 && d > -1e-6) }' configured.csv runs/tiny/theta_final.csv");
+    }
+}
+
+TEST(decay_refuses_an_initial_theta_that_the_run_cannot_have)
+{
+    expect_stderr(2, "theta.init_from has no effect",
+                  "$TRAIN tiny.ini theta.learn=no theta.init_from=given.csv --decay");
+    expect_stderr(4, "runs/none: No such file", "$TRAIN tiny.ini train.trunk=runs/none --decay");
+    ck_assert_str_eq(w->out, "");
+}
+
 enum { KINDS = RT_POSITION_NONE + 1 };
 
 TEST_ROWS(every_kind_is_evaluated_at_other_lengths_and_resumes, 0, KINDS)

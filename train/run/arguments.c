@@ -172,9 +172,10 @@ static const option_row rows[] = {
              "(default: f32)"},
     {"decay", .command = RT_COMMAND_DECAY,
      .help = "print C(r), how attention can decay with the distance r\n"
-             "(figure 2 of the RoFormer paper), as CSV, and stop; with\n"
-             "--checkpoint, also for each learned theta. Not of\n"
-             "selective, and of pope only with position.phase = no"},
+             "(figure 2 of the RoFormer paper), of the initial theta, as\n"
+             "CSV, and stop; with --checkpoint, also of each learned\n"
+             "theta. Not of selective, and of pope only with\n"
+             "position.phase = no"},
     {"predict", "TEXT", .sets = SETS_ANY, AT(predict), .command = RT_COMMAND_PREDICT, .group = "predicting",
      .help = "print what the model predicts for TEXT, and stop. If TEXT\n"
              "is -, predict for each line of standard input; lines of a\n"

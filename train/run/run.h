@@ -15,6 +15,12 @@ rt_exit rt_run_train(rt_config *config, const rt_arguments *arguments);
 rt_status rt_run_check(const rt_config *config, const rt_arguments *arguments,
                        rt_memory_need *need) RT_MUST_CHECK;
 
+/* Gets the initial theta of a run, from the configuration, the table of theta.init_from or, if it
+ * is learned, the model that the run starts from, which is loaded. It is laid out as
+ * rt_transformer_theta_shape. The caller frees it, also after an error. */
+rt_status rt_run_initial_theta(double **theta_new, const rt_config *config,
+                               const rt_arguments *arguments) RT_MUST_CHECK;
+
 /* Checks whether a configuration can continue, as a branch, a run that has taken `step` steps.
  * Returns RT_CONFIG with the keys that a branch cannot change. */
 rt_status rt_branch_check(const rt_config *trunk, const rt_config *branch,

@@ -248,6 +248,16 @@ static rt_status start_from(rt_run *r)
     return rt_ok();
 }
 
+/* Reads the table of theta.init_from. */
+static rt_status read_theta(const rt_config *config, double *theta)
+{
+    const rt_transformer_options *o = &config->model;
+    const char *path = config->theta.init_from;
+    return o->theta.learn ? rt_theta_table_read(path, o, rt_transformer_theta_shape(o),
+                                                o->theta.form == RT_THETA_LOG, theta)
+                          : rt_error(RT_CONFIG, "%.1000s: this model has no learned theta", path);
+}
+
 /* Opens a run that starts afresh or as a branch, with the parameters of train.init_from and the
  * theta of theta.init_from, if they are set. */
 static rt_status prepare(rt_run *r)
@@ -265,12 +275,8 @@ static rt_status prepare(rt_run *r)
     if (r->theta != RT_BRANCH_FRESH || !path)
         return rt_ok();
     rt_transformer *model = r->state->model;
-    const rt_transformer_options *o = &model->options;
     double *theta = rt_transformer_theta_start(model);
-    if (!o->theta.learn)
-        return rt_error(RT_CONFIG, "%.1000s: this model has no learned theta", path);
-    RT_TRY(rt_theta_table_read(path, o, rt_transformer_theta_shape(o),
-                               o->theta.form == RT_THETA_LOG, theta));
+    RT_TRY(read_theta(r->config, theta));
     rt_transformer_set_theta(model, theta);
     rt_run_note(r, "theta from %s", path);
     return rt_ok();
@@ -330,6 +336,25 @@ rt_status rt_run_begin(rt_run *r)
     rt_trainer_share(r->trainer);
     r->config_text = rt_config_ini(r->config);
     return rt_allocated(r->config_text, "a configuration");
+}
+
+rt_status rt_run_initial_theta(double **theta_new, const rt_config *config,
+                               const rt_arguments *arguments)
+{
+    const rt_transformer_options *o = &config->model;
+    const size_t count = rt_transformer_theta_count(o), scratch = (size_t)rt_transformer_pairs(o);
+    rt_config own = *config;
+    rt_arguments silent = *arguments;
+    silent.quiet = true;
+    RT_CLOSED_BY(rt_run_free) rt_run r = rt_run_new(&own, &silent);
+    double *theta = *theta_new = rt_alloc(count + scratch, sizeof *theta);
+    RT_TRY(rt_allocated(theta, "theta"));
+    rt_transformer_theta_initial(o, config->run.seed, theta);
+    if (!o->theta.learn || (!config->train.trunk && !config->train.init_from))
+        return config->theta.init_from ? read_theta(config, theta) : rt_ok();
+    RT_TRY(open_run(&r));
+    memcpy(theta, rt_transformer_theta_start(r.state->model), count * sizeof *theta);
+    return rt_ok();
 }
 
 rt_status rt_run_check(const rt_config *config, const rt_arguments *arguments, rt_memory_need *need)

@@ -14,12 +14,15 @@ rt_exit rt_use_model(const rt_config *config, rt_trained_model *found,
                      const rt_arguments *arguments);
 
 /* Prints, for --decay, as CSV how much theta can prefer near keys, by distance (rt_decay), with the
- * decay of xPos if position.xpos is set. Columns are r; C, of the configuration's initial theta;
- * C_sliding, of sliding layers with another base; and, with --checkpoint or --best, C_layer_0,
- * C_layer_0_head_1 or C_all for each learned theta. Rows are 0 to 256, or to the longest sequence.
- * `found` may have an open checkpoint, which is closed. Returns RT_CONFIG if C(r) does not
- * describe the model. */
-rt_status rt_print_decay(const rt_config *config, rt_trained_model *found) RT_MUST_CHECK;
+ * decay of xPos if position.xpos is set. Columns are r; C, of the initial theta of the configured
+ * run (rt_run_initial_theta); C_sliding, of sliding layers with another base; and, with
+ * --checkpoint or --best, C_layer_0, C_layer_0_head_1 or C_all for each learned theta. Without a
+ * configuration or key of the command line, C is of the initial theta in the checkpoint. If layers
+ * or heads start at different values, C_initial_layer_0 and so on are in place of C. Rows are 0 to
+ * 256, or to the longest sequence. `found` may have an open checkpoint, which is closed. Returns
+ * RT_CONFIG if C(r) does not describe the model. */
+rt_status rt_print_decay(const rt_config *config, rt_trained_model *found,
+                         const rt_arguments *arguments) RT_MUST_CHECK;
 
 /* Draws, for --report and --watch, the report of a run, of a sweep with its runs, or of several. */
 rt_exit rt_report_command(const rt_arguments *arguments);

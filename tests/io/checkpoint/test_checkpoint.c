@@ -374,7 +374,7 @@ static rt_status try_theta(void *unused)
     (void)unused;
     rt_checkpoint_theta theta;
     const rt_status status = rt_checkpoint_read_theta(opened_file(), &theta);
-    ck_assert(status.code || (theta.values && theta.layers));
+    ck_assert(status.code || (theta.values && theta.layers && theta.start[2] == 0.25));
     rt_checkpoint_theta_free(&theta);
     return status;
 }
@@ -383,16 +383,21 @@ static rt_status try_theta(void *unused)
 TEST(theta_of_a_checkpoint_is_read_or_the_heap_is_an_error)
 {
     rt_parameters p = {0};
+    double start[] = {1, 0.5, 0.25};
     rt_parameters_add(&p, RT_ROLE_THETA, RT_INIT_NORMAL, RT_SHAPE_OF(3), "theta");
     expect_ok(rt_parameters_allocate(&p, 1, NULL));
     rt_transformer_options options = rt_model_defaults(RT_KIND_ROFORMER);
     options.theta.scope = RT_THETA_MODEL;
     options.vocab = 32;
     const rt_data_options data = rt_data_options_of(&options, NULL, 0, RT_BEGIN_AUTO);
-    save_model(&(rt_checkpoint_model){.parameters = &p, .options = &options, .data = &data},
+    save_model(&(rt_checkpoint_model){.parameters = &p,
+                                      .options = &options,
+                                      .data = &data,
+                                      .theta_start = start,
+                                      .theta_shape = RT_SHAPE_OF(1, 1, 3)},
                &(rt_checkpoint_info){.step = 1});
     rt_parameters_free(&p);
-    expect_faults(try_theta, NULL, 2);
+    expect_faults(try_theta, NULL, 3);
 }
 
 static rt_status try_info(void)
