@@ -225,6 +225,7 @@ static rt_optimizer *optimizer(void)
     X(rt_transformer_theta_layer(&z.options, 0), rt_transformer_rotation_shape(&z.options))        \
     X(rt_transformer_theta(&z.transformer, z.doubles))                                             \
     X(none(rt_transformer_theta_start(&z.transformer)))                                            \
+    X(rt_transformer_theta_initial(&z.options, 1, z.doubles))                                      \
     X(rt_transformer_set_theta(&z.transformer, z.doubles))                                         \
     X(rt_transformer_theta_gradient(&z.transformer, z.doubles))                                    \
     X(rt_transformer_theta_geometric(&z.options, rt_transformer_theta_shape(&z.options),           \
