@@ -170,7 +170,7 @@ tr '\n' ' ' <"$board/README.md" >page
 echo "$cost" | while read -r words; do
     grep -qF -e "$words" page || { echo "the page does not say: $words" >&2; exit 1; }
 done || failed=1
-if [ -f "$board/results/runs.csv" ]; then
+if [ -f "$board/results/cells.csv" ]; then
     cp -r "$board/results" kept
     "$board/judge" kept >tables
     cmp kept/cells.csv "$board/results/cells.csv" >&2 || failed=1
@@ -178,6 +178,6 @@ if [ -f "$board/results/runs.csv" ]; then
         has 'the page' "$line" "$board/README.md"
     done <tables
 else
-    has 'the page' 'Not run.' "$board/README.md"
+    has 'the page' 'Under way: no column has ended, and nothing has been looked at.' "$board/README.md"
 fi
 exit $failed
