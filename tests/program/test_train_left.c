@@ -62,7 +62,7 @@ TEST(an_evaluation_of_texts_that_may_have_been_trained_on_is_a_warning)
     run(TEXT "train.steps=20");
     expect_no_stderr("warning:", "$TRAIN runs/tiny/config.ini --eval");
     run("head -c 1500 a.txt >b.txt; mv b.txt a.txt");
-    expect_stderr(0, "; texts that it was trained on may be evaluated",
+    expect_stderr(0, "; what it was trained on may be evaluated",
                   "$TRAIN runs/tiny/config.ini --eval");
     expect_no_stderr("warning:", "head -c 600 a.txt >e.txt; $TRAIN runs/tiny/config.ini --eval "
                                  "data.eval_file=e.txt");

@@ -171,43 +171,35 @@ static void recall(rt_writer *w, const char *folder, const char *path, bool all)
     }
 }
 
-/* Returns the files that are evaluated: those of data.eval_file if there are any. */
-static rt_data_files evaluated_files(const rt_data_options *data)
+static rt_data_files files_of(const rt_data_options *data, bool evaluated)
 {
     rt_data_files files = rt_data_files_of(data);
-    if (data->eval_file && *data->eval_file)
+    if (evaluated && data->eval_file && *data->eval_file)
         rt_data_files_skip(&files, RT_PART_TRAINING);
     return files;
 }
 
-bool rt_session_compare(rt_writer *w, const rt_data_options *data, const char *list,
-                        const char *folder)
+void rt_session_compare(rt_writer *w, const rt_data_options *data, const char *list,
+                        const char *folder, bool evaluated)
 {
-    RT_CLOSED_BY(rt_data_files_free) rt_data_files files = rt_data_files_of(data);
-    RT_CLOSED_BY(rt_data_files_free) rt_data_files evaluated = evaluated_files(data);
+    RT_CLOSED_BY(rt_data_files_free) rt_data_files files = files_of(data, evaluated);
     const char *path;
-    bool evaluates = false;
-    for (int i = 0; (path = rt_data_files_path(&files, i)); i++) {
+    for (int i = 0; !w->length && (path = rt_data_files_path(&files, i)); i++) {
         rt_writer before = {0};
         int length = 0;
         const char *now = find_description(list, path, &length);
         recall(&before, folder, path, false);
         if (before.length &&
-            (!now || before.length != (size_t)length || memcmp(before.bytes, now, before.length))) {
-            for (int k = 0; rt_data_files_path(&evaluated, k) && !evaluates; k++)
-                evaluates = !strcmp(path, rt_data_files_path(&evaluated, k));
-            if (!w->length)
-                rt_writer_add(w, "it was %s%s, it is %s%.*s", path, before.bytes, path, length,
-                              now ? now : "");
-        }
+            (!now || before.length != (size_t)length || memcmp(before.bytes, now, before.length)))
+            rt_writer_add(w, "it was %s%s, it is %s%.*s", path, before.bytes, path, length,
+                          now ? now : "");
         rt_writer_free(&before);
     }
-    return evaluates;
 }
 
 int rt_session_evaluates_from(const rt_data_options *data, const char *folder)
 {
-    RT_CLOSED_BY(rt_data_files_free) rt_data_files files = evaluated_files(data);
+    RT_CLOSED_BY(rt_data_files_free) rt_data_files files = files_of(data, true);
     const char *path;
     int from = 0;
     for (int i = 0; (path = rt_data_files_path(&files, i)); i++) {

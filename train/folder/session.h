@@ -21,14 +21,13 @@ char *rt_session_data(const rt_data_options *data);
 char *rt_session_inputs(const rt_config *config);
 
 /* Finds a data file whose size or XXH128 in a list of rt_session_data is not that in the timing.csv
- * of a run. Adds "it was FILE (...), it is FILE (...)" for the first. Returns whether one of those
- * that are evaluated differs. */
-bool rt_session_compare(rt_writer *w, const rt_data_options *data, const char *list,
-                        const char *folder);
+ * of a run. Adds "it was FILE (...), it is FILE (...)" for the first. With `evaluated`, looks only
+ * at the files that are evaluated: those of data.eval_file, or of data.file if there are none. */
+void rt_session_compare(rt_writer *w, const rt_data_options *data, const char *list,
+                        const char *folder, bool evaluated);
 
 /* Returns the first step whose evaluation can be compared with that of the last: the sessions in
- * the timing.csv of a run from there on have read the same files of data.eval_file, or of data.file
- * if there are none. */
+ * the timing.csv of a run from there on have evaluated the same files. */
 int rt_session_evaluates_from(const rt_data_options *data, const char *folder);
 
 /* Returns the data file, or the model or theta that a training starts from, that the runs in two

@@ -91,9 +91,10 @@ static rt_status find_earlier_end(rt_run *r)
  * with those that follow. The vocabulary is ignored: the run uses that of its checkpoint. */
 static bool warn_of_data(rt_run *r, const char *data, const char *folder)
 {
-    RT_CLOSED_BY(rt_writer_free) rt_writer w = {0};
-    const bool evaluates = rt_session_compare(&w, &r->config->data, data ? data : "", folder);
-    const bool differs = w.length && data;
+    RT_CLOSED_BY(rt_writer_free) rt_writer w = {0}, evaluated = {0};
+    rt_session_compare(&w, &r->config->data, data ? data : "", folder, false);
+    rt_session_compare(&evaluated, &r->config->data, data ? data : "", folder, true);
+    const bool differs = w.length && data, evaluates = evaluated.length;
     if (differs)
         rt_run_say(r, "warning: the data has changed since the %s: %s; the %s",
                    r->branches ? "trunk was trained" : "run was stopped", w.bytes,

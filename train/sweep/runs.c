@@ -503,7 +503,7 @@ static rt_status warn_of_data(sweep_run *r)
             list = rt_session_data(&config.data);
             listed = config.data;
         }
-        rt_session_compare(&w, &config.data, list ? list : "", folder.path);
+        rt_session_compare(&w, &config.data, list ? list : "", folder.path, false);
     }
     if (w.length && list)
         rt_progress_say(&r->progress,

@@ -29,7 +29,7 @@ static rt_status report_run(const rt_arguments *arguments, const char *folder)
     rt_run_find_data(&r, folder);
     RT_OWNED char *data = rt_session_data(&config.data);
     RT_CLOSED_BY(rt_writer_free) rt_writer changed = {0};
-    rt_session_compare(&changed, &config.data, data ? data : "", folder);
+    rt_session_compare(&changed, &config.data, data ? data : "", folder, false);
     status = rt_trained_model_find(&r.found, RT_PATH_IN(folder, "checkpoints"),
                                    RT_CHECKPOINT_OF_RUN, &config);
     if (!status.code)

@@ -223,11 +223,11 @@ static void warn_of_data(rt_run *r, const char *folder)
     const rt_data_options *data = &r->config->data;
     RT_CLOSED_BY(rt_writer_free) rt_writer w = {0};
     RT_OWNED char *list = rt_session_data(data);
-    if (list && rt_session_compare(&w, data, list, folder))
+    rt_session_compare(&w, data, list ? list : "", folder, true);
+    if (list && w.length)
         rt_run_say(r, "warning: the data has changed since the run: %s; %s", w.bytes,
-                   data->eval_file && *data->eval_file
-                       ? "its results are of the former"
-                       : "texts that it was trained on may be evaluated");
+                   data->eval_file && *data->eval_file ? "its results are of the former"
+                                                       : "what it was trained on may be evaluated");
 }
 
 /* Loads the model of a use with the resolved configuration, and does what the command wants. */
