@@ -114,6 +114,7 @@ const char *rt_program_name(void)
 enum {
     CLOCK_FACTOR = 3,         /* seconds of wall-clock time per second of processor time */
     AFTER_SIGNAL = 1,         /* seconds left to a child after a signal */
+    SLICE = 250,              /* milliseconds of one wait */
     LEAST_SECONDS = 10,       /* for the smallest file */
     BYTES_A_SECOND = 8 << 20, /* in addition, for larger files */
     BROKEN = 1                /* exit code of a child that could not answer */
@@ -196,37 +197,51 @@ static _Noreturn void be_child(rt_child_work *work, void *context, const rt_chil
 
 typedef struct listener {
     int from;
-    int64_t deadline; /* in milliseconds */
+    int64_t left;     /* of its time, in milliseconds */
     bool interrupted; /* by a signal with a handler */
     bool late;
     bool ended; /* the end of the pipe was reached */
 } listener;
 
-/* Returns the time in so many seconds, in milliseconds. */
-static int64_t in_seconds(unsigned seconds)
+/* Returns the time in milliseconds. */
+static int64_t clock_now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return ((int64_t)t.tv_sec + seconds) * 1000 + t.tv_nsec / 1000000;
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Returns the number of bytes read: fewer than `size` only at the end or the deadline. A signal
- * shortens the deadline, because a user who sends one does not wait for the time limit. */
+/* Waits for an answer for at most a slice of the time that is left, and takes what has passed from
+ * it; of more than a slice, during which both processes were suspended, only the slice. Returns
+ * what poll returned. */
+static int wait_for(listener *l)
+{
+    struct pollfd ready = {.fd = l->from, .events = POLLIN};
+    const int64_t slice = l->left < SLICE ? l->left : SLICE, start = clock_now();
+    const int count = poll(&ready, 1, (int)slice), error = errno;
+    const int64_t passed = clock_now() - start;
+    l->left -= count == 0 || passed > slice ? slice : passed;
+    errno = error;
+    return count;
+}
+
+/* Returns the number of bytes read: fewer than `size` only at the end or when no time is left. A
+ * signal shortens the time, because a user who sends one does not wait for the limit. */
 static size_t listen_for(listener *l, void *to, size_t size)
 {
     size_t done = 0;
     while (done < size && !l->late) {
-        struct pollfd ready = {.fd = l->from, .events = POLLIN};
-        const int64_t left = l->deadline - in_seconds(0);
-        const int count = poll(&ready, 1, left < 0 ? 0 : left < INT32_MAX ? (int)left : INT32_MAX);
+        const int count = wait_for(l);
         if (count < 0 && errno == EINTR) {
             if (!l->interrupted)
-                l->deadline = in_seconds(AFTER_SIGNAL);
+                l->left = AFTER_SIGNAL * 1000;
             l->interrupted = true;
             continue;
         }
-        l->late = count == 0;
-        if (count <= 0)
+        l->late = count == 0 && l->left <= 0;
+        if (count == 0)
+            continue;
+        if (count < 0)
             break;
         const ssize_t got = read(l->from, (char *)to + done, size - done);
         if (got < 0 && errno == EINTR)
@@ -308,7 +323,7 @@ rt_status rt_child_run(rt_child_work *work, void *context, const rt_child_limits
         child < 0 ? rt_error(RT_IO, "cannot start a process: %s", strerror(errno)) : rt_ok();
     close(ends[1]);
     if (child > 0) {
-        listener l = {.from = ends[0], .deadline = in_seconds(CLOCK_FACTOR * limits->seconds)};
+        listener l = {.from = ends[0], .left = (int64_t)CLOCK_FACTOR * limits->seconds * 1000};
         int how;
         status = listen_to(&l, limits, answer_new, size);
         kill(child, SIGKILL);

@@ -143,6 +143,40 @@ TEST(a_child_that_exceeds_its_time_is_killed)
     ck_assert_double_le(seconds() - start, 3.9);
 }
 
+static void wait_for(double time)
+{
+    const struct timespec t = {(time_t)time, (long)(1e9 * fmod(time, 1))};
+    nanosleep(&t, NULL);
+}
+
+WORK(answer_late)
+{
+    wait_for(3.8);
+    *answer_new = rt_alloc(*size = 1, 1);
+    return rt_ok();
+}
+
+/* A terminal suspends all processes of a job. The limit of the clock is 3 seconds here. */
+TEST(time_in_which_a_process_is_suspended_does_not_count)
+{
+    const rt_child_limits short_limits = {64 << 20, 100, 1, -1};
+    int how;
+    const pid_t process = fork();
+    if (process == 0) {
+        unsigned char *answer;
+        size_t size;
+        const rt_status status = rt_child_run(answer_late, NULL, &short_limits, &answer, &size);
+        _exit(status.code != RT_OK);
+    }
+    ck_assert_int_gt(process, 0);
+    wait_for(0.3);
+    kill(process, SIGSTOP);
+    wait_for(3.2);
+    kill(process, SIGCONT);
+    ck_assert_int_eq(waitpid(process, &how, 0), process);
+    ck_assert(WIFEXITED(how) && WEXITSTATUS(how) == 0);
+}
+
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 WORK(want_much)
 {
