@@ -149,8 +149,11 @@ static void wait_for(double time)
     nanosleep(&t, NULL);
 }
 
+/* The context is the descriptor to which it tells that it has begun. */
 WORK(answer_late)
 {
+    if (write(*(const int *)context, "", 1) != 1)
+        return rt_error(RT_IO, "nobody listens");
     wait_for(3.8);
     *answer_new = rt_alloc(*size = 1, 1);
     return rt_ok();
@@ -159,17 +162,22 @@ WORK(answer_late)
 /* A terminal suspends all processes of a job. The limit of the clock is 3 seconds here. */
 TEST(time_in_which_a_process_is_suspended_does_not_count)
 {
-    const rt_child_limits short_limits = {64 << 20, 100, 1, -1};
-    int how;
+    int how, begun[2];
+    char byte;
+    ck_assert_int_eq(pipe(begun), 0);
+    const rt_child_limits short_limits = {64 << 20, 100, 1, begun[1]};
     const pid_t process = fork();
     if (process == 0) {
         unsigned char *answer;
         size_t size;
-        const rt_status status = rt_child_run(answer_late, NULL, &short_limits, &answer, &size);
+        const rt_status status =
+            rt_child_run(answer_late, &begun[1], &short_limits, &answer, &size);
         _exit(status.code != RT_OK);
     }
     ck_assert_int_gt(process, 0);
-    wait_for(0.3);
+    close(begun[1]);
+    ck_assert_int_eq(read(begun[0], &byte, 1), 1);
+    close(begun[0]);
     kill(process, SIGSTOP);
     wait_for(3.2);
     kill(process, SIGCONT);
