@@ -211,9 +211,8 @@ static int64_t clock_now(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Waits for an answer for at most a slice of the time that is left, and takes what has passed from
- * it; of more than a slice, during which both processes were suspended, only the slice. Returns
- * what poll returned. */
+/* Waits for an answer, and subtracts the wait from the time that is left: at most a slice, because
+ * only a process that was suspended waits longer. Returns the result of poll. */
 static int wait_for(listener *l)
 {
     struct pollfd ready = {.fd = l->from, .events = POLLIN};

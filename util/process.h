@@ -61,8 +61,8 @@ typedef rt_status rt_child_work(void *context, unsigned char **answer_new, size_
 typedef struct rt_child_limits {
     size_t memory;    /* bytes in addition to those of the process; not with sanitizers */
     size_t answer;    /* maximum size of the answer, in bytes */
-    unsigned seconds; /* of processor time; three times as many of the clock, but for those of a
-                       * suspended process */
+    unsigned seconds; /* of processor time; three times as many of wall-clock time, in which the
+                       * process is not suspended */
     int keep;         /* descriptor that the work needs; -1: none */
 } rt_child_limits;
 
