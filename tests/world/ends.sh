@@ -23,7 +23,7 @@ process_of() { # process_of RANK
 expect_stop() { # expect_stop NAME SIGNAL RANK | expect_stop NAME SIGNAL mpirun
     name=$1
     # shellcheck disable=SC2086
-    (cd "$work" && exec timeout 120 mpirun -n 3 "$train" $long run.dir=runs run.name="$name") \
+    (cd "$work" && exec timeout -k 10 120 mpirun -n 3 "$train" $long run.dir=runs run.name="$name") \
         >"$work/out" 2>"$work/err" &
     job=$!
     tries=0
@@ -50,7 +50,7 @@ expect_stop() { # expect_stop NAME SIGNAL RANK | expect_stop NAME SIGNAL mpirun
 # the code must be that of a stop, and no run may count as failed.
 expect_sweep_stop() { # expect_sweep_stop NAME SIGNAL process|group TEXT FILE
     name=$1
-    (cd "$work" && exec timeout 60 mpirun -n 2 "$train" seeds.ini run.threads=1 train.steps=1000000 \
+    (cd "$work" && exec timeout -k 10 60 mpirun -n 2 "$train" seeds.ini run.threads=1 train.steps=1000000 \
         train.checkpoint_every=1000000 train.eval_every=1000000 run.log_every=5 run.name="$name") \
         >"$work/out" 2>"$work/err" &
     job=$!

@@ -30,8 +30,10 @@ while [ $kills -lt "$wanted" ]; do
     until [ $code = 0 ]; do
         random 7
         processes=$((drawn + 2))
+        # The launcher of Open MPI 4.1 can lock itself up while it ends, after all of its processes
+        # have ended: `-k` kills it then. One that waits for a process ends by the first signal.
         # shellcheck disable=SC2086
-        (cd "$work/many" && exec timeout 120 mpirun -n $processes "$build/train" $options --resume \
+        (cd "$work/many" && exec timeout -k 10 120 mpirun -n $processes "$build/train" $options --resume \
             run.dir=runs run.name=run) >"$work/many.out" 2>"$work/many.err" &
         job=$!
         random 250

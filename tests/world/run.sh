@@ -28,7 +28,7 @@ train_as() ( # train_as NAME PROCESSES ARGUMENT ...
         if [ "$processes" = 1 ]; then
             timeout 120 "$build/$program" "$@" run.dir=runs run.name=run --quiet
         else
-            timeout 120 mpirun --mca btl "$transport" -n "$processes" "$build/$program" "$@" \
+            timeout -k 10 120 mpirun --mca btl "$transport" -n "$processes" "$build/$program" "$@" \
                 run.dir=runs run.name=run --quiet
         fi
     ) >"$work/$name.out" 2>"$work/$name.err"
