@@ -31,7 +31,7 @@ while [ $kills -lt "$wanted" ]; do
         random 7
         processes=$((drawn + 2))
         # The launcher of Open MPI 4.1 can lock itself up while it ends, after all of its processes
-        # have ended: `-k` kills it then. One that waits for a process ends by the first signal.
+        # have ended: `-k` kills it then.
         # shellcheck disable=SC2086
         (cd "$work/many" && exec timeout -k 10 120 mpirun -n $processes "$build/train" $options --resume \
             run.dir=runs run.name=run) >"$work/many.out" 2>"$work/many.err" &
@@ -45,6 +45,12 @@ while [ $kills -lt "$wanted" ]; do
         fi
         code=0
         wait "$job" || code=$?
+        tries=0
+        while left=$(pgrep -f "$work/small.ini") && [ $tries -lt 100 ]; do
+            tries=$((tries + 1))
+            sleep 0.1
+        done
+        [ -z "$left" ] || fail "after exit code $code these processes go on: $left"
         now=$(newest)
         [ "${now:-0}" -ge "$before" ] || fail "step $before was kept, $now is left"
         [ "${now:-0}" -le "$before" ] || resumed=$((resumed + 1))
