@@ -229,6 +229,8 @@ NIGHTLY_TEST(check_refuses_every_configuration_that_training_refuses)
     refused_alike(2, "data.vocab=1000000 data.length=8192 train.batch_size=1 run.threads=1",
                   "tiny.ini: a step is too large: [linear] a result of shape (4095, 1000000) is ");
     refused_alike(2, "model.layers=1000 model.dim=16384 model.heads=64",
+                  "tiny.ini: the model is too large: it has more than 2.7e+11 parameters");
+    refused_alike(2, "model.layers=50 model.dim=16384 model.heads=64",
                   "tiny.ini: the run needs about ");
     expect_text(w->err, " GB of memory (parameters and moments ", "; this machine has ");
     refused_alike(2, "train.batch_size=20000 data.length=10000 model.layers=400",

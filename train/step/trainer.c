@@ -42,13 +42,18 @@ rt_status rt_trainer_new_batch(const rt_trainer *t, rt_labelled_batch *b, int ro
     return randomized ? rt_labelled_batch_randomize(b, randomized, account) : rt_ok();
 }
 
+/* Lists the spans of all parameters. There is an entry for each, also in a dry run. */
 static rt_status make_spans(rt_trainer *t)
 {
+    enum { MOST_SPANS = 1 << 24 };
     const rt_parameters *p = &t->state.model->parameters;
     size_t capacity = 0;
     int matrices = 0;
     for (int i = 0; i < p->count; i++) {
         const size_t count = p->list[i]->tensor.wants_grad ? rt_span_count(t->rule, p->list[i]) : 0;
+        if (count > (size_t)(MOST_SPANS - t->span_count))
+            return rt_error(RT_ARGUMENT, "it has more than %.2g parameters",
+                            (double)MOST_SPANS * RT_SPAN);
         if (!rt_grow(&t->spans, &capacity, (size_t)t->span_count + count, sizeof *t->spans))
             return rt_out_of_memory("a trainer");
         for (size_t k = 0; k < count; k++)
