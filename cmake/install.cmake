@@ -122,7 +122,7 @@ endforeach()
 # The headers that callers may include, below include/rotor/ as they lie here; and one for all.
 set(private_headers
     core/graph_private.h core/key.h core/path.h
-    ops/gemm.h ops/private.h ops/vector_math.h
+    ops/attention_private.h ops/gemm.h ops/private.h ops/vector_math.h
     optim/options.h optim/rules.h
     models/keys.h models/kv_cache.h)
 set(includes "")

@@ -1,4 +1,5 @@
 #include "core/row_kernels.h"
+#include "ops/attention_private.h"
 #include "ops/private.h"
 #include "ops/vector_math.h"
 
@@ -22,21 +23,6 @@
  * and adds to their gradients one head after the other. Tiles without a visible key are skipped.
  */
 enum { TILE = 256 };
-
-/* First and last position of the queries, or of the keys, of a tile. */
-typedef struct span {
-    double first, last;
-} span;
-
-typedef struct attention_args {
-    rt_attention_options o;                 /* scale and positions filled in */
-    double *counted_queries, *counted_keys; /* positions 0, 1, 2, ..., if none are given */
-    span *query_spans, *key_spans;          /* of each tile */
-    rt_random random;                       /* of dropout */
-    uint64_t first;
-    real *shift;   /* (B, H, Tq): m, or 0 for a row without visible keys */
-    real *inverse; /* (B, H, Tq): 1/l, or 0 */
-} attention_args;
 
 /* Gradients of the inputs of attention; NULL: not wanted. */
 typedef struct gradients {
@@ -83,7 +69,7 @@ typedef struct plan {
 
 static plan plan_of(const rt_node *n, rt_batch_size most)
 {
-    const attention_args *args = n->args;
+    const rt_attention_args *args = n->args;
     const rt_tensor *q = n->in[0], *k = n->in[1];
     const size_t heads = (size_t)most.outer * (size_t)most.inner;
     const size_t rows = (size_t)rt_smaller(q->shape[1], TILE);
@@ -148,7 +134,7 @@ static real *gradient_of(real *grad, const rt_tensor *x, int b, int h)
 /* Returns pack `number`. It begins at sequence b and key head g. */
 static pack pack_at(const plan *p, int number)
 {
-    const attention_args *args = p->node->args;
+    const rt_attention_args *args = p->node->args;
     const rt_tensor *q = p->node->in[0], *k = p->node->in[1], *v = p->node->in[2];
     const gradients *d = &p->d;
     const int in_sequence = number % p->of_sequence, run = p->run;
@@ -358,6 +344,8 @@ static rt_scratch_size attention_scratch(const rt_node *n, rt_pass pass)
 {
     const rt_tensor *q = n->in[0], *k = n->in[1];
     const plan p = plan_of(n, pack_most(q, k));
+    if (rt_attention_is_short(n) && !((const rt_attention_args *)n->args)->o.probabilities)
+        return (rt_scratch_size){.part = rt_short_attention_scratch(n, pass)};
     const size_t scores = pass == RT_BACKWARD ? 2 * p.tile : p.tile;
     return (rt_scratch_size){.part = (scores + p.rows + p.distance) * sizeof(real),
                              .library =
@@ -389,16 +377,16 @@ static rt_operand out_rows(const real *x, const pack *a, int t)
 
 /* Returns whether every key of the tile comes after every query, or is outside the window of all
  * queries. */
-static bool unseen(const attention_args *args, tile t)
+static bool unseen(const rt_attention_args *args, tile t)
 {
     const rt_attention_options *o = &args->o;
-    const span query = args->query_spans[t.i / TILE], key = args->key_spans[t.j / TILE];
+    const rt_span query = args->query_spans[t.i / TILE], key = args->key_spans[t.j / TILE];
     const double behind = query.first - key.last, ahead = key.first - query.last;
     return (o->causal && ahead > 0) || (o->window && (behind >= o->window || ahead >= o->window));
 }
 
 /* Multiplies the elements of a tile by their dropout factors. */
-static void drop(real *x, const attention_args *args, const pack *a, tile t)
+static void drop(real *x, const rt_attention_args *args, const pack *a, tile t)
 {
     const uint64_t words = ((uint64_t)a->Tk + 3) / 4;
     real factor[TILE];
@@ -499,7 +487,7 @@ static RT_ROW_KERNEL(attention_score_gradient,
 }
 
 /* Adds one key tile for a block of queries: out += e^(S - m) V, with the running m and l. */
-static void forward_tile(real *out, const scratch *w, const attention_args *args, const pack *a,
+static void forward_tile(real *out, const scratch *w, const rt_attention_args *args, const pack *a,
                          tile t, bool first)
 {
     real factor[TILE];
@@ -545,7 +533,7 @@ static void restore_denormals(unsigned mode)
 static void forward_part(void *context, int part, void *memory)
 {
     const plan *p = context;
-    const attention_args *args = p->node->args;
+    const rt_attention_args *args = p->node->args;
     const pack at = pack_at(p, part / p->blocks), *a = &at;
     const scratch w = scratch_of(p, memory);
     const int i = part % p->blocks * TILE;
@@ -587,7 +575,7 @@ static rt_result result_at(const pack *a, real *first, rt_operand as, int t)
 }
 
 /* Recomputes the weights of a tile and adds its gradients. */
-static void backward_tile(const scratch *w, const attention_args *args, const pack *a,
+static void backward_tile(const scratch *w, const rt_attention_args *args, const pack *a,
                           rt_operand dout, tile t)
 {
     const gradients *d = &a->d;
@@ -632,7 +620,7 @@ static void backward_tile(const scratch *w, const attention_args *args, const pa
 
 static void backward_block(const rt_node *node, const scratch *w, const pack *a, int i)
 {
-    const attention_args *args = node->args;
+    const rt_attention_args *args = node->args;
     const int rows = rt_smaller(TILE, a->Tq - i);
     const rt_operand out = out_rows(node->out->data, a, i);
     rt_operand dout = out_rows(node->out->grad, a, i);
@@ -656,7 +644,7 @@ static void backward_block(const rt_node *node, const scratch *w, const pack *a,
 static void show_part(void *context, int part, void *memory)
 {
     const plan *p = context;
-    const attention_args *args = p->node->args;
+    const rt_attention_args *args = p->node->args;
     const pack a = pack_at(p, part);
     const scratch w = scratch_of(p, memory);
     const size_t row = row_of(&a, 0);
@@ -680,12 +668,12 @@ static void share_packs(rt_part *part, plan *p, int parts)
 }
 
 /* Fills in the positions of T tokens, if they are counted, and the span of each tile. */
-static void find_spans(span *spans, double *counted, const double *position, int T)
+static void find_spans(rt_span *spans, double *counted, const double *position, int T)
 {
     for (int t = 0; counted && t < T; t++)
         counted[t] = t;
     for (int first = 0; first < T; first += TILE, spans++) {
-        *spans = (span){position[first], position[first]};
+        *spans = (rt_span){position[first], position[first]};
         for (int t = first; t < T && t < first + TILE; t++) {
             spans->first = fmin(spans->first, position[t]);
             spans->last = fmax(spans->last, position[t]);
@@ -695,12 +683,15 @@ static void find_spans(span *spans, double *counted, const double *position, int
 
 static void attention_forward(const rt_node *n)
 {
-    const attention_args *args = n->args;
+    const rt_attention_args *args = n->args;
     const rt_tensor *q = n->in[0], *k = n->in[1];
     plan p = plan_of(n, pack_most(q, k));
     find_spans(args->query_spans, args->counted_queries, args->o.query_positions, q->shape[1]);
     find_spans(args->key_spans, args->counted_keys, args->o.key_positions, k->shape[1]);
-    share_packs(forward_part, &p, p.count * p.blocks);
+    if (rt_attention_is_short(n))
+        rt_short_attention_forward(n);
+    else
+        share_packs(forward_part, &p, p.count * p.blocks);
     if (args->o.probabilities) {
         plan heads = plan_of(n, (rt_batch_size){1, 1});
         share_packs(show_part, &heads, heads.count);
@@ -727,6 +718,10 @@ static void attention_backward(const rt_node *n)
 {
     plan p = plan_of(n, pack_most(n->in[0], n->in[1]));
     const int parts = p.count / p.run;
+    if (rt_attention_is_short(n)) {
+        rt_short_attention_backward(n);
+        return;
+    }
     p.d = (gradients){rt_grad(n, 0), rt_grad(n, 1), rt_grad(n, 2),
                       rt_grad(n, 3), rt_grad(n, 4), rt_grad(n, 5)};
     if (p.d.bias || p.d.keys)
@@ -804,7 +799,7 @@ rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
                                  (size_t)k->shape[1]))
         return NULL;
     const int B = q->shape[0], Tq = q->shape[1], Tk = k->shape[1], H = q->shape[2];
-    attention_args args = {.o = *options};
+    rt_attention_args args = {.o = *options};
     if (!rt_graph_drops(g))
         args.o.dropout = 0;
     if (args.o.dropout > 0)
@@ -817,8 +812,8 @@ rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
     if (!args.o.key_positions)
         args.o.key_positions = args.counted_keys =
             rt_graph_numbers(g, (size_t)Tk, sizeof *args.counted_keys);
-    args.query_spans = rt_graph_numbers(g, ((size_t)Tq + TILE - 1) / TILE, sizeof(span));
-    args.key_spans = rt_graph_numbers(g, ((size_t)Tk + TILE - 1) / TILE, sizeof(span));
+    args.query_spans = rt_graph_numbers(g, ((size_t)Tq + TILE - 1) / TILE, sizeof(rt_span));
+    args.key_spans = rt_graph_numbers(g, ((size_t)Tk + TILE - 1) / TILE, sizeof(rt_span));
     args.shift = rt_graph_numbers(g, (size_t)B * (size_t)H * (size_t)Tq, sizeof(real));
     args.inverse = rt_graph_numbers(g, (size_t)B * (size_t)H * (size_t)Tq, sizeof(real));
     return RT_APPLY(g, &rt_op_attention, RT_SHAPE_OF(B, Tq, H, v->shape[3]), &args, q, k, v,

@@ -20,6 +20,11 @@ static inline double rt_exp_of(double x)
     return exp(x);
 }
 
+static inline double rt_exp_down_of(double x)
+{
+    return exp(x);
+}
+
 static inline double rt_tanh_of(double x)
 {
     return tanh(x);
@@ -47,18 +52,15 @@ static inline void rt_normal(double x, double *cdf, double *density)
 
 #else
 
-/* Computes e^x to 1.5 ULP; 0 below -87.3 and for -infinity, infinity above 88.7. x = n ln 2 + r
- * with |r| <= ln 2 / 2; e^r is a polynomial, 2^n an exponent. */
-static inline float rt_exp_of(float x)
+/* Computes e^x to 1.5 ULP for -87.3 <= x <= 88.7: x = n ln 2 + r with |r| <= ln 2 / 2; e^r is a
+ * polynomial, 2^n an exponent. */
+static inline float rt_exp_within(float x)
 {
     const float log2_e = 0x1.715476p+0f, ln2_high = 0x1.62ep-1f, ln2_low = 0x1.0bfbe8p-15f;
     const float round = 0x1.8p+23f; /* adding it leaves the nearest integer in the low bits */
-    const float low = -87.3f, high = 88.72f;
-    float clamped = x < low ? low : x;
-    clamped = clamped > high ? high : clamped;
-    float shifted = clamped * log2_e + round;
+    float shifted = x * log2_e + round;
     float n = shifted - round;
-    float r = (clamped - n * ln2_high) - n * ln2_low;
+    float r = (x - n * ln2_high) - n * ln2_low;
     float p = 0x1.9f0812p-13f;
     p = p * r + 0x1.6d8db2p-10f;
     p = p * r + 0x1.111272p-7f;
@@ -71,6 +73,23 @@ static inline float rt_exp_of(float x)
     memcpy(&exponent, &shifted, sizeof exponent);
     bits += exponent << 23;
     memcpy(&p, &bits, sizeof p);
+    return p;
+}
+
+/* Computes e^x for x <= 0, with the bits of rt_exp_of. */
+static inline float rt_exp_down_of(float x)
+{
+    const float p = rt_exp_within(x);
+    return x >= -87.3f ? p : x < 0 ? 0 : x;
+}
+
+/* Computes e^x to 1.5 ULP; 0 below -87.3 and for -infinity, infinity above 88.7. */
+static inline float rt_exp_of(float x)
+{
+    const float low = -87.3f, high = 88.72f;
+    float clamped = x < low ? low : x;
+    clamped = clamped > high ? high : clamped;
+    float p = rt_exp_within(clamped);
     p = x < low ? 0 : p;
     p = x > high ? INFINITY : p;
     return x == x ? p : x;

@@ -332,7 +332,7 @@ static const char without_structs[] =
     "rt_memory_requests rt_memory_fail_at rt_row_set_works rt_row_set_use "
     "rt_row_set_use_named rt_row_set_name rt_row_kernels rt_ok rt_error rt_out_of_memory "
     "rt_allocated rt_free_owned rt_larger_error rt_rotation_fixed rt_xpos_zeta rt_theta_geometric "
-    "rt_engine_use "
+    "rt_engine_use rt_engine_works rt_engine_in_use "
     "rt_engine_kernels rt_kernels_describe rt_openblas_kernels rt_openblas_is_serial "
     "rt_engine_hold "
     "rt_engine_round rt_engine_status rt_engine_graph_status rt_activation_kernel "

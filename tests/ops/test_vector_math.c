@@ -35,6 +35,17 @@ TEST(exp_has_its_limits_at_infinity_and_nan)
     ck_assert(isnan(rt_exp_of((real)NAN)));
 }
 
+TEST(exp_down_is_exp_at_and_below_0)
+{
+    for (double x = -90; x <= 0; x += 0.00317) {
+        const real got = rt_exp_down_of((real)x), exp_of = rt_exp_of((real)x);
+        ck_assert_msg(got == exp_of, "e^%g: %.9g and %.9g", x, (double)got, (double)exp_of);
+    }
+    ck_assert(rt_exp_down_of(0) == 1);
+    ck_assert(rt_exp_down_of((real)-INFINITY) == 0 && rt_exp_down_of(-1000) == 0);
+    ck_assert(isnan(rt_exp_down_of((real)NAN)));
+}
+
 TEST(the_normal_distribution_is_within_its_stated_error)
 {
     const double bound = is_float ? 2e-7 : 1e-15, tail_bound = is_float ? 1e-5 : 1e-13;
