@@ -79,7 +79,7 @@ KERNEL(exp)
 KERNEL(elu_plus_one)
 {
     for (size_t i = 0; i < size; i++) {
-        const real e = rt_exp_of(x[i] < 0 ? x[i] : 0);
+        const real e = rt_exp_bounded_of(x[i] < 0 ? x[i] : 0);
         y[i] = x[i] > 0 ? x[i] + 1 : e;
         derivative[i] = e;
     }
@@ -90,7 +90,7 @@ KERNEL(elu_plus_one)
 KERNEL(softplus)
 {
     for (size_t i = 0; i < size; i++) {
-        const real e = rt_exp_of(x[i] < 0 ? x[i] : -x[i]);
+        const real e = rt_exp_bounded_of(x[i] < 0 ? x[i] : -x[i]);
         y[i] = (x[i] > 0 ? x[i] : 0) + rt_log1p_of(e);
         derivative[i] = (x[i] > 0 ? 1 : e) / (1 + e);
     }
@@ -99,7 +99,7 @@ KERNEL(softplus)
 KERNEL(log_sigmoid)
 {
     for (size_t i = 0; i < size; i++) {
-        const real e = rt_exp_of(x[i] < 0 ? x[i] : -x[i]);
+        const real e = rt_exp_bounded_of(x[i] < 0 ? x[i] : -x[i]);
         y[i] = (x[i] < 0 ? x[i] : 0) - rt_log1p_of(e);
         derivative[i] = (x[i] > 0 ? e : 1) / (1 + e);
     }

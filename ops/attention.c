@@ -423,10 +423,10 @@ static RT_ROW_KERNEL(attention_online_softmax,
         real sum = 0;
 #pragma omp simd reduction(+ : sum)
         for (int j = 0; j < columns; j++) {
-            row[j] = rt_exp_of(row[j] - shift);
+            row[j] = rt_exp_bounded_of(row[j] - shift);
             sum += row[j];
         }
-        factor[r] = rt_exp_of(m[r] - shift);
+        factor[r] = rt_exp_bounded_of(m[r] - shift);
         l[r] = l[r] * factor[r] + sum;
         m[r] = largest;
     }
@@ -442,7 +442,7 @@ static RT_ROW_KERNEL(attention_weigh_rows,
         real *restrict row = s + (size_t)r * (size_t)columns;
         const real down = shift[r], factor = inverse[r];
         for (int j = 0; j < columns; j++)
-            row[j] = rt_exp_of(row[j] - down) * factor;
+            row[j] = rt_exp_bounded_of(row[j] - down) * factor;
     }
 }
 

@@ -29,7 +29,7 @@ static RT_ROW_KERNEL(logit_row_gradient,
 {
     for (int i = 0; i < size; i++) {
         const real there = p.beta == 0 ? 0 : dx[i];
-        dx[i] = there + p.share * (rt_exp_of(x[i] - log_sum) - p.even);
+        dx[i] = there + p.share * (rt_exp_bounded_of(x[i] - log_sum) - p.even);
     }
 }
 

@@ -168,7 +168,7 @@ static RT_ROW_KERNEL(softmax_columns,
         for (int j = 0; j < keys; j++) {
             real *restrict row = s + (size_t)j * (size_t)queries;
             for (int i = 0; i < COLUMNS; i++) {
-                row[i] = rt_exp_down_of(row[i] - most[i]);
+                row[i] = rt_exp_bounded_of(row[i] - most[i]);
                 sum[i] += row[i];
             }
         }
@@ -197,7 +197,7 @@ static RT_ROW_KERNEL(softmax_columns_backward,
             real *restrict row = s + (size_t)j * (size_t)queries;
             const real *restrict d = dp + (size_t)j * (size_t)queries;
             for (int i = 0; i < COLUMNS; i++) {
-                row[i] = rt_exp_down_of(row[i] - most[i]) * factor[i];
+                row[i] = rt_exp_bounded_of(row[i] - most[i]) * factor[i];
                 delta[i] += row[i] * d[i];
             }
         }

@@ -11,7 +11,7 @@ static RT_ROW_KERNEL(softmax_row, (real *restrict y, const real *restrict x, int
     real sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (int i = 0; i < size; i++) {
-        y[i] = rt_exp_of(x[i] - largest);
+        y[i] = rt_exp_bounded_of(x[i] - largest);
         sum += y[i];
     }
     for (int i = 0; i < size; i++)
@@ -71,7 +71,7 @@ RT_ROW_FUNCTION(real, rt_row_log_sum, (const real *restrict x, int size), (x, si
     real sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (int i = 0; i < size; i++)
-        sum += rt_exp_of(x[i] - largest);
+        sum += rt_exp_bounded_of(x[i] - largest);
     return largest + (real)log((double)sum);
 }
 
@@ -98,7 +98,7 @@ static RT_ROW_KERNEL(log_softmax_row_gradient,
     for (int i = 0; i < size; i++)
         sum += g[i];
     for (int i = 0; i < size; i++)
-        dx[i] += g[i] - rt_exp_of(y[i]) * sum;
+        dx[i] += g[i] - rt_exp_bounded_of(y[i]) * sum;
 }
 
 rt_tensor *rt_log_softmax(rt_graph *g, rt_tensor *x)
