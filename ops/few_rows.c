@@ -34,77 +34,80 @@ INLINE real number(matrix a, size_t i)
                      : ((const real *)a.data)[i];
 }
 
-/* Pair i of half = k / 2. For `real`, numbers i and i + half; for bfloat16, numbers 2 i and 2 i +
- * 1, which are one word and are widened in place. Both operands of a product have the
- * same pairs. */
-typedef struct pair {
+/* Element i of a row: a number of type `real`, or two of bfloat16, which are one word and are
+ * widened in place. */
+typedef struct element {
+    bool is_pair;
     real a, b;
-} pair;
+} element;
 
-INLINE pair pair_of(matrix a, size_t i, size_t half)
+INLINE element element_of(matrix x, size_t i)
 {
-    if (!a.rounded)
-        return (pair){number(a, i), number(a, i + half)};
+    if (!x.rounded)
+        return (element){false, number(x, i), 0};
     uint32_t word;
-    memcpy(&word, (const char *)a.data + i * sizeof word, sizeof word);
-    return (pair){widened(word << 16), widened(word & 0xffff0000)};
+    memcpy(&word, (const char *)x.data + i * sizeof word, sizeof word);
+    return (element){true, widened(word << 16), widened(word & 0xffff0000)};
 }
 
-INLINE real product(pair x, pair y)
+/* Returns the number of whole elements of k numbers. */
+INLINE size_t elements(matrix x, size_t k)
 {
-    return x.a * y.a + x.b * y.b;
+    return x.rounded ? k / 2 : k;
 }
 
-/* Rows of w and of x in a tile: independent sums run in parallel. */
-enum { ROWS_OF_W = 4, ROWS_OF_X = 2 };
+INLINE real product(element x, element y)
+{
+    return x.is_pair ? x.a * y.a + x.b * y.b : x.a * y.a;
+}
 
-/* Computes y = sum + beta y, after adding the last product if k is odd. */
+/* Computes y = sum + beta y, after adding the product of a last number that is no whole element. */
 INLINE void put(real *y, real sum, size_t k, matrix x, matrix w, real beta)
 {
-    if (k % 2)
+    if (x.rounded && k % 2)
         sum += number(x, k - 1) * number(w, k - 1);
     *y = beta == 0 ? sum : sum + beta * *y;
 }
 
 INLINE void multiply_one(size_t k, matrix x, matrix w, real beta, real *y)
 {
-    const size_t half = k / 2;
+    const size_t count = elements(x, k);
     real sum = 0;
 #pragma omp simd reduction(+ : sum)
-    for (size_t i = 0; i < half; i++)
-        sum += product(pair_of(w, i, half), pair_of(x, i, half));
+    for (size_t i = 0; i < count; i++)
+        sum += product(element_of(w, i), element_of(x, i));
     put(y, sum, k, x, w, beta);
 }
 
-INLINE void multiply_four(size_t k, matrix x, matrix w, real beta, real *y)
+INLINE void multiply_four(size_t k, matrix x, matrix w, real beta, real *y, size_t stride)
 {
-    const size_t half = k / 2;
-    const matrix w1 = from(w, k), w2 = from(w, 2 * k), w3 = from(w, 3 * k);
+    const size_t count = elements(x, k);
+    const matrix x1 = from(x, k), x2 = from(x, 2 * k), x3 = from(x, 3 * k);
     real sum0 = 0, sum1 = 0, sum2 = 0, sum3 = 0;
 #pragma omp simd reduction(+ : sum0, sum1, sum2, sum3)
-    for (size_t i = 0; i < half; i++) {
-        const pair a = pair_of(x, i, half);
-        sum0 += product(pair_of(w, i, half), a);
-        sum1 += product(pair_of(w1, i, half), a);
-        sum2 += product(pair_of(w2, i, half), a);
-        sum3 += product(pair_of(w3, i, half), a);
+    for (size_t i = 0; i < count; i++) {
+        const element a = element_of(w, i);
+        sum0 += product(element_of(x, i), a);
+        sum1 += product(element_of(x1, i), a);
+        sum2 += product(element_of(x2, i), a);
+        sum3 += product(element_of(x3, i), a);
     }
     put(y, sum0, k, x, w, beta);
-    put(y + 1, sum1, k, x, w1, beta);
-    put(y + 2, sum2, k, x, w2, beta);
-    put(y + 3, sum3, k, x, w3, beta);
+    put(y + stride, sum1, k, x1, w, beta);
+    put(y + 2 * stride, sum2, k, x2, w, beta);
+    put(y + 3 * stride, sum3, k, x3, w, beta);
 }
 
 INLINE void multiply_eight(size_t k, matrix x, matrix w, real beta, real *y, size_t stride)
 {
-    const size_t half = k / 2;
+    const size_t count = elements(x, k);
     const matrix x1 = from(x, k), w1 = from(w, k), w2 = from(w, 2 * k), w3 = from(w, 3 * k);
     real sum0 = 0, sum1 = 0, sum2 = 0, sum3 = 0, sum4 = 0, sum5 = 0, sum6 = 0, sum7 = 0;
 #pragma omp simd reduction(+ : sum0, sum1, sum2, sum3, sum4, sum5, sum6, sum7)
-    for (size_t i = 0; i < half; i++) {
-        const pair a = pair_of(x, i, half), b = pair_of(x1, i, half);
-        const pair p0 = pair_of(w, i, half), p1 = pair_of(w1, i, half);
-        const pair p2 = pair_of(w2, i, half), p3 = pair_of(w3, i, half);
+    for (size_t i = 0; i < count; i++) {
+        const element a = element_of(x, i), b = element_of(x1, i);
+        const element p0 = element_of(w, i), p1 = element_of(w1, i);
+        const element p2 = element_of(w2, i), p3 = element_of(w3, i);
         sum0 += product(p0, a);
         sum1 += product(p1, a);
         sum2 += product(p2, a);
@@ -124,6 +127,9 @@ INLINE void multiply_eight(size_t k, matrix x, matrix w, real beta, real *y, siz
     put(y + stride + 3, sum7, k, x1, w3, beta);
 }
 
+/* Rows of w and of x in a tile of multiply_eight. */
+enum { ROWS_OF_W = 4, ROWS_OF_X = 2 };
+
 /* Prefetches the next tile while the current one is computed. */
 INLINE void fetch(matrix w, size_t size)
 {
@@ -133,25 +139,37 @@ INLINE void fetch(matrix w, size_t size)
         __builtin_prefetch((const char *)w.data + i);
 }
 
-/* Multiplies all rows of x by a tile of w while the tile is in the nearest cache. */
+/* Multiplies rows of x by a row of w. */
+INLINE void multiply_row(size_t rows, size_t k, matrix x, matrix w, real beta, real *y,
+                         size_t stride)
+{
+    size_t i = 0;
+    for (; i + 4 <= rows; i += 4)
+        multiply_four(k, from(x, i * k), w, beta, y + i * stride, stride);
+    for (; i < rows; i++)
+        multiply_one(k, from(x, i * k), w, beta, y + i * stride);
+}
+
+/* Takes tiles of w if x has many rows. With few the time is that of reading w, which is shortest
+ * row by row. */
 INLINE void multiply(rt_sizes s, matrix x, matrix w, real beta, real *y, int y_stride)
 {
+    enum { MANY = 8 };
     const size_t rows = (size_t)s.m, columns = (size_t)s.n, size = (size_t)s.k;
-    const size_t stride = (size_t)y_stride;
+    const size_t stride = (size_t)y_stride, paired = rows - rows % ROWS_OF_X;
     size_t j = 0;
-    for (; j + ROWS_OF_W <= columns; j += ROWS_OF_W) {
-        size_t i = 0;
+    for (; rows >= MANY && j + ROWS_OF_W <= columns; j += ROWS_OF_W) {
         if (j + 2 * ROWS_OF_W <= columns)
             fetch(from(w, (j + ROWS_OF_W) * size), ROWS_OF_W * size);
-        for (; i + ROWS_OF_X <= rows; i += ROWS_OF_X)
+        for (size_t i = 0; i < paired; i += ROWS_OF_X)
             multiply_eight(size, from(x, i * size), from(w, j * size), beta, y + i * stride + j,
                            stride);
-        if (i < rows)
-            multiply_four(size, from(x, i * size), from(w, j * size), beta, y + i * stride + j);
+        for (size_t n = j; n < j + ROWS_OF_W; n++)
+            multiply_row(rows - paired, size, from(x, paired * size), from(w, n * size), beta,
+                         y + paired * stride + n, stride);
     }
     for (; j < columns; j++)
-        for (size_t i = 0; i < rows; i++)
-            multiply_one(size, from(x, i * size), from(w, j * size), beta, y + i * stride + j);
+        multiply_row(rows, size, x, from(w, j * size), beta, y + j, stride);
 }
 
 RT_ROW_KERNEL(rt_few_rows,
