@@ -657,11 +657,12 @@ static void show_part(void *context, int part, void *memory)
     }
 }
 
-/* Runs parts in threads if there are enough queries to be worth their overhead. */
+/* Runs parts in threads if there are enough queries, or keys of the next token of a text, to be
+ * worth their overhead. */
 static void share_packs(rt_part *part, plan *p, int parts)
 {
-    enum { LEAST_QUERIES = 16 };
-    if (p->node->in[0]->shape[1] >= LEAST_QUERIES)
+    enum { LEAST_QUERIES = 16, LEAST_KEYS = 256 };
+    if (p->node->in[0]->shape[1] >= LEAST_QUERIES || p->node->in[1]->shape[1] >= LEAST_KEYS)
         rt_node_share(p->node, part, p, parts);
     else
         rt_node_do(p->node, part, p, parts);

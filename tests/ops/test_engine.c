@@ -251,18 +251,19 @@ TEST_ROWS(sizes_may_be_zero, 0, ENGINES)
  * on a processor without it, too. */
 TEST_ROWS(products_of_a_few_rows_are_those_of_the_operands, 0, ENGINES)
 {
-    static const int lengths[] = {1, 2, 3, 16, 33, 66, 67};
+    static const int rows[] = {1, 3, 4, 6, 8, 9}, lengths[] = {1, 2, 3, 16, 33, 66, 67};
     static const double betas[] = {0, 1, 0.5};
     const rt_math math = engines[_i].math;
     const bool there = use(engines + _i), shared = IN_FLOAT && math == RT_MATH_BF16;
-    for (int n = 0; n < 5 * 13 * ROWS(lengths) * ROWS(betas); n++) {
+    enum { MOST_COLUMNS = 13, SIZES = ROWS(rows) * MOST_COLUMNS };
+    for (int n = 0; n < SIZES * ROWS(lengths) * ROWS(betas); n++) {
         const sizes s = {.batch = {1, 1},
-                         .m = 1 + n % 5,
-                         .n = 1 + n / 5 % 13,
-                         .k = lengths[n / 65 % ROWS(lengths)],
+                         .m = rows[n % ROWS(rows)],
+                         .n = 1 + n / ROWS(rows) % MOST_COLUMNS,
+                         .k = lengths[n / SIZES % ROWS(lengths)],
                          .b_transposed = true,
                          .alpha = 1,
-                         .beta = betas[n / 65 / ROWS(lengths)],
+                         .beta = betas[n / SIZES / ROWS(lengths)],
                          .c = LOOSE};
         if (there)
             check_batch(&s, math, FEW, 1200);
@@ -272,6 +273,22 @@ TEST_ROWS(products_of_a_few_rows_are_those_of_the_operands, 0, ENGINES)
             check_batch(&s, math, FEW_ROUNDED, 1200);
     }
     back();
+}
+
+/* So that a text gets the same continuation alone and beside others. */
+TEST(a_row_of_a_product_does_not_depend_on_the_other_rows)
+{
+    enum { K = 67, N = 13, MOST_ROWS = 16 };
+    real alone[N];
+    draw_all(ROOM);
+    for (int m = 2; m <= MOST_ROWS; m++) {
+        rt_gemm_few((rt_sizes){m, N, K}, rt_rows_at(a, K), rt_rows_at(b, K), 0, rt_result_at(c, N));
+        for (int i = 0; i < m; i++) {
+            rt_gemm_few((rt_sizes){1, N, K}, rt_rows_at(a + i * K, K), rt_rows_at(b, K), 0,
+                        rt_result_at(alone, N));
+            ck_assert_msg(!memcmp(alone, c + i * N, sizeof alone), "row %d of %d", i, m);
+        }
+    }
 }
 
 TEST(a_nan_changes_only_its_row_and_column)
