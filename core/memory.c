@@ -97,20 +97,31 @@ typedef struct pages {
     size_t bytes;
 } pages;
 
-/* Returns the whole pages of a block to the kernel, which replaces them by zeroed ones on the next
- * access (madvise(2); holds for private memory, such as that of malloc). Returns these pages; none
- * where the system does not support it. */
-static pages drop_pages(char *memory, size_t bytes)
+/* Advises the system about the whole pages of a block (madvise(2)). Returns these pages; none where
+ * the system does not support it. */
+static pages advise(char *memory, size_t bytes, int advice)
 {
-    (void)bytes;
 #ifdef __linux__
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     const size_t before = (page - (uintptr_t)memory % page) % page;
     const pages whole = {memory + before, (bytes - before) / page * page};
-    if (!madvise(whole.first, whole.bytes, MADV_DONTNEED))
+    if (!madvise(whole.first, whole.bytes, advice))
         return whole;
+#else
+    (void)bytes, (void)advice;
 #endif
     return (pages){memory, 0};
+}
+
+#ifndef __linux__
+enum { MADV_DONTNEED, MADV_HUGEPAGE };
+#endif
+
+/* Returns the whole pages of a block to the kernel, which replaces them by zeroed ones on the next
+ * access (holds for private memory, such as that of malloc). */
+static pages drop_pages(char *memory, size_t bytes)
+{
+    return advise(memory, bytes, MADV_DONTNEED);
 }
 
 /* Zeroes the block by dropping its pages if it is large: they only cost time when they are
@@ -176,8 +187,12 @@ void rt_memory_return_pages(void *memory, size_t bytes)
 
 void *rt_account_alloc(rt_account *account, rt_purpose purpose, size_t count, size_t size)
 {
-    if (!account)
-        return rt_alloc(count, size);
+    if (!account) {
+        void *memory = rt_alloc(count, size);
+        if (memory && count * size >= LARGE_BLOCK)
+            advise(memory, count * size, MADV_HUGEPAGE);
+        return memory;
+    }
     size_t *bytes = &account->bytes[purpose];
     if (size && count > (SIZE_MAX - *bytes) / size)
         return NULL;

@@ -4,7 +4,7 @@
 
 #include "suite.h"
 
-#include <stdint.h>
+#include <inttypes.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -120,6 +120,28 @@ TEST(without_an_account_memory_is_allocated_and_zeroed)
     int *numbers = rt_account_alloc(NULL, RT_FOR_BATCHES, 3, sizeof *numbers);
     ck_assert(numbers && !numbers[0] && !numbers[2]);
     rt_free(numbers);
+}
+
+/* The kernel lists the advice as "hg" among the flags of the memory (proc(5)). */
+TEST(large_memory_of_a_run_asks_for_huge_pages)
+{
+    NEEDS(!access("/sys/kernel/mm/transparent_hugepage", R_OK), "a kernel with huge pages");
+    const size_t size = (size_t)1 << 24;
+    char *memory = rt_account_alloc(NULL, RT_FOR_VALUES, size, 1);
+    const uintptr_t middle = (uintptr_t)memory + size / 2;
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    char line[4096];
+    bool inside = false, found = false;
+    ck_assert(memory && maps);
+    while (fgets(line, sizeof line, maps)) {
+        uintptr_t first, end;
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &first, &end) == 2)
+            inside = first <= middle && middle < end;
+        found |= inside && !strncmp(line, "VmFlags:", 8) && strstr(line, " hg");
+    }
+    ck_assert(found);
+    fclose(maps);
+    rt_free(memory);
 }
 
 TEST(reserved_memory_is_not_present_and_not_copied)
