@@ -3,6 +3,7 @@
 #include "core/memory.h"
 #include "core/row_kernels.h"
 #include "ops/gemm.h"
+#include "train/run/kernels.h"
 #include "train/step/workers.h"
 
 #include <math.h>
@@ -188,24 +189,28 @@ void bench_list(const bench_cell *cells, int count)
         printf("%-22s %s\n", cells[i].heading, text_of(&cells[i], (char[64]){0}));
 }
 
-bench_training *bench_training_new(int threads)
+bench_training *bench_training_new(int threads, const char *const *further)
 {
-    int argc = 0;
+    enum { MOST_FURTHER = 8 };
+    int argc = 0, count = 0;
     while (bench.arguments[argc])
         argc++;
     char setting[32], *errors = NULL;
-    const char **settings = bench_alloc((size_t)argc, sizeof *settings);
+    const char **settings = bench_alloc((size_t)argc + MOST_FURTHER, sizeof *settings);
     bench_training *t = bench_alloc(1, sizeof *t);
     for (int i = 1; i < argc; i++)
-        settings[i - 1] = bench.arguments[i];
+        settings[count++] = bench.arguments[i];
+    for (int i = 0; further && further[i] && i < MOST_FURTHER; i++)
+        settings[count++] = further[i];
     snprintf(setting, sizeof setting, "run.threads=%d", threads);
-    settings[argc - 1] = setting;
+    if (threads > 0)
+        settings[count++] = setting;
     const rt_config_source source = {.path = bench.arguments[0],
                                      .overrides = settings,
-                                     .override_count = argc - 1 + (threads > 0)};
+                                     .override_count = count};
     rt_status status = rt_config_load(&t->config, &source, &errors);
     if (!status.code)
-        status = rt_engine_use(t->config.run.engine, t->config.run.math);
+        status = rt_engine_use(rt_kernels_engine(&t->config, ""), t->config.run.math);
     if (!status.code)
         status = rt_data_open(&t->data, &t->config.data, (rt_data_of_model){.vocabulary = NULL});
     bench_need(rt_world_agree(bench.world, status));

@@ -137,7 +137,8 @@ void bench_list(const bench_cell *cells, int count);
 #define BENCH_ROW(first, ...) bench_row(first, BENCH_CELLS(__VA_ARGS__))
 #define BENCH_LIST(...)       bench_list(BENCH_CELLS(__VA_ARGS__))
 
-/* Trainer of CONFIG.ini [section.key=value ...], the arguments of the command. */
+/* Trainer of CONFIG.ini [section.key=value ...], the arguments of the command, and of further
+ * settings, NULL-terminated. */
 typedef struct bench_training {
     rt_config config;
     rt_data *data;
@@ -146,7 +147,7 @@ typedef struct bench_training {
     int threads;
 } bench_training;
 
-bench_training *bench_training_new(int threads);
+bench_training *bench_training_new(int threads, const char *const *further);
 void bench_training_free(bench_training *t);
 
 void bench_peak(void);
@@ -155,6 +156,7 @@ void bench_adamw(void);
 void bench_linear_attention(void);
 void bench_step(void);
 void bench_math(void);
+void bench_engine(void);
 void bench_world(void);
 void bench_generate(void);
 

@@ -49,6 +49,9 @@ static const command commands[] = {
     {"math", CONFIGURED, .run = bench_math, .configured = true,
      .help = "compare the gradient of run.engine and run.math with that of OpenBLAS in\n"
              "      float, at steps 1 and 51"},
+    {"engine", CONFIGURED, .run = bench_engine, .configured = true,
+     .help = "measure a step with both engines, by the width of the model; ends with\n"
+             "      the processor's row of the table of run.engine = auto"},
     {"generate", "llama",
      .sizes = {{"layers", 6},
                {"dim", 288},

@@ -3,6 +3,7 @@
 #include "core/memory.h"
 #include "ops/engine.h"
 #include "ops/ops.h"
+#include "train/run/kernels.h"
 
 #include <math.h>
 #include <string.h>
@@ -107,7 +108,7 @@ static void print(const bench_training *t, double first, double resident)
 void bench_step(void)
 {
     bench_rounds rounds = {.fewest = FEWEST_ROUNDS, .seconds = long_enough};
-    bench_training *t = bench_training_new(bench.threads);
+    bench_training *t = bench_training_new(bench.threads, NULL);
     if (bench.cpu && t->threads > 1)
         bench_need(rt_error(RT_CONFIG, "--cpu measures one thread; got %d threads", t->threads));
     struct timespec now = {0, 0}; /* end of the first step */
@@ -176,7 +177,7 @@ static void compare_step(const bench_training *t, int step)
     const rt_parameters *p = &t->model->parameters;
     rt_step_result results[2];
     real *exact = differentiate(t, RT_ENGINE_OPENBLAS, RT_MATH_FLOAT, results);
-    real *other = differentiate(t, run->engine, run->math, results + 1);
+    real *other = differentiate(t, rt_kernels_engine(&t->config, ""), run->math, results + 1);
     const comparison all = compare(exact, other, p->block_size);
     comparison worst = {1, 0}, theta = {1, 0};
     const char *name = "";
@@ -205,7 +206,7 @@ void bench_math(void)
 {
     if (bench.world)
         bench_need(rt_error(RT_CONFIG, "math compares the gradients of one process"));
-    bench_training *t = bench_training_new(bench.threads);
+    bench_training *t = bench_training_new(bench.threads, NULL);
     compare_step(t, 0);
     bench_need(rt_engine_use(RT_ENGINE_OPENBLAS, RT_MATH_FLOAT));
     for (int i = 0; i < STEPS; i++)

@@ -55,7 +55,7 @@ void bench_world(void)
                                        "CONFIG.ini"));
     char *memory = rt_alloc(2 * large, 1);
     bench_need(rt_world_agree(bench.world, memory ? rt_ok() : rt_out_of_memory("a benchmark")));
-    bench_training *t = bench_training_new(bench.threads);
+    bench_training *t = bench_training_new(bench.threads, NULL);
     const double latency = measure_way(SMALL, ROUNDS, memory);
     const double rate = (double)large / measure_way(large, LARGE_ROUNDS, memory);
     const double before = rt_world_sent(bench.world);

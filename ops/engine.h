@@ -32,6 +32,10 @@ typedef enum rt_math { RT_MATHS(RT_CHOICE_VALUE) } rt_math;
  * RT_CONFIG, without a change, if the build or the processor does not support it. */
 rt_status rt_engine_use(rt_engine engine, rt_math math) RT_MUST_CHECK;
 
+/* Returns whether rt_engine_use would select the engine, and the engine in use. */
+bool rt_engine_works(rt_engine engine, rt_math math);
+rt_engine rt_engine_in_use(void);
+
 /* Returns "OpenBLAS" or "oneDNN", and its choice for this processor in one word: "SkylakeX" for
  * OpenBLAS, "oneDNN-2.6.3-avx512_core_bf16" for oneDNN. Different kernels round in
  * different order. */

@@ -9,15 +9,31 @@ static rt_engine engine = RT_ENGINE_OPENBLAS;
 static rt_math math = RT_MATH_FLOAT;
 static atomic_bool failed;
 
+static rt_status find_engine(rt_engine wanted, rt_math wanted_math)
+{
+    if (wanted == RT_ENGINE_ONEDNN)
+        return rt_onednn_begin(wanted_math);
+    return wanted_math == RT_MATH_FLOAT
+               ? rt_ok()
+               : rt_error(RT_CONFIG, "OpenBLAS has no matrix products in bf16; oneDNN has");
+}
+
 rt_status rt_engine_use(rt_engine other_engine, rt_math other_math)
 {
-    if (other_engine == RT_ENGINE_ONEDNN)
-        RT_TRY(rt_onednn_begin(other_math));
-    else if (other_math != RT_MATH_FLOAT)
-        return rt_error(RT_CONFIG, "OpenBLAS has no matrix products in bf16; oneDNN has");
+    RT_TRY(find_engine(other_engine, other_math));
     engine = other_engine;
     math = other_math;
     return rt_ok();
+}
+
+bool rt_engine_works(rt_engine other_engine, rt_math other_math)
+{
+    return !find_engine(other_engine, other_math).code;
+}
+
+rt_engine rt_engine_in_use(void)
+{
+    return engine;
 }
 
 const char *rt_engine_name(void)

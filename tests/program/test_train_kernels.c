@@ -87,3 +87,42 @@ TEST(portable_kernels_are_used_by_every_command_on_a_run)
                   TINY "sweep.run.kernels=native,portable run.name=both");
     ck_assert(!exists("runs/both"));
 }
+
+#define HAS_ONEDNN !shell(w, TINY "--check run.engine=onednn")
+
+TEST(run_engine_auto_keeps_the_engine_of_a_model)
+{
+    NEEDS(HAS_ONEDNN, "oneDNN");
+    run(TINY "run.engine=onednn train.steps=20");
+    expect_no_stderr("warning", TINY "--resume train.steps=21");
+    expect_stdout("2\n", "grep -c oneDNN- runs/tiny/timing.csv");
+    expect_no_stderr("warning", "$TRAIN --checkpoint runs/tiny --eval");
+    run(TINY "train.trunk=runs/tiny run.name=branch theta.learn=yes train.steps=22");
+    run("grep -q oneDNN- runs/branch/timing.csv");
+    run(TINY "--overwrite run.engine=openblas train.steps=20");
+    expect_no_stderr("warning", TINY "--resume train.steps=21");
+    expect_exit(w, 1, "grep oneDNN- runs/tiny/timing.csv");
+}
+
+TEST(run_engine_auto_is_openblas_for_portable_kernels_and_onednn_for_bf16)
+{
+    NEEDS(rt_row_set_works(RT_ROWS_AVX2), "AVX2");
+    run(TINY "run.kernels=portable model.dim=64 train.steps=2");
+    run("grep -q 'OpenBLAS 0.' runs/tiny/timing.csv");
+    NEEDS(!shell(w, TINY "--check run.math=bf16 --overwrite"), BF16);
+    run(TINY "--overwrite run.math=bf16 train.steps=2");
+    run("grep -q oneDNN- runs/tiny/timing.csv");
+}
+
+/* The first processor of the table, where steps were measured. */
+TEST(run_engine_auto_follows_the_table_of_processors)
+{
+    NEEDS(HAS_ONEDNN, "oneDNN");
+    NEEDS(!shell(w, "grep -q 'vendor_id.*AuthenticAMD' /proc/cpuinfo && grep -q 'cpu family.* 25$' "
+                    "/proc/cpuinfo && grep -q 'model.* 17$' /proc/cpuinfo"),
+          "an EPYC of Zen 4");
+    run(TINY "model.dim=64 model.heads=4 run.name=wide train.steps=2");
+    run("grep -q oneDNN- runs/wide/timing.csv");
+    run(TINY "model.dim=16 model.heads=2 run.name=narrow train.steps=2");
+    run("grep -q 'OpenBLAS 0.' runs/narrow/timing.csv");
+}

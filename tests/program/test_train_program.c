@@ -256,7 +256,7 @@ static const refused_command refusals[] = {
     {2, "$TRAIN tiny.ini --checkpoint x", "--checkpoint needs --eval"},
     {2, "$TRAIN tiny.ini --eval --check", "cannot be combined with another command"},
     {2, "$TRAIN --gradcheck tiny.ini", "use train-f64"},
-    {2, TINY "run.math=bf16",
+    {2, TINY "run.engine=openblas run.math=bf16",
      "tiny.ini: run.engine, run.math: OpenBLAS has no matrix products in bf16"},
     {2, "$TRAIN64 tiny.ini --quiet run.engine=onednn",
      "oneDNN computes in float; this program computes in double"},

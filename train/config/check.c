@@ -285,7 +285,7 @@ static void check_training(const rt_config *config, bool trained, rt_config_erro
                    "run.name must name a directory, without '/' and not with '-' at the start; "
                    "got %s",
                    rt_quote(quoted, name));
-    if (config->run.kernels == RT_KERNELS_PORTABLE && config->run.engine != RT_ENGINE_OPENBLAS)
+    if (config->run.kernels == RT_KERNELS_PORTABLE && config->run.engine == RT_LIBRARY_ONEDNN)
         contradict(
             errors, KEYS("run.kernels", "run.engine"),
             "run.kernels = portable needs run.engine = openblas: the kernels of oneDNN follow "

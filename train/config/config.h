@@ -34,6 +34,11 @@ enum {
 #define RT_KERNELS(X) X(RT_KERNELS_NATIVE, "native") X(RT_KERNELS_PORTABLE, "portable")
 typedef enum rt_kernels { RT_KERNELS(RT_CHOICE_VALUE) } rt_kernels;
 
+/* Library for matrix products; auto is the faster one (train/run/kernels.h). */
+#define RT_LIBRARIES(X)                                                                            \
+    X(RT_LIBRARY_AUTO, "auto") X(RT_LIBRARY_OPENBLAS, "openblas") X(RT_LIBRARY_ONEDNN, "onednn")
+typedef enum rt_library { RT_LIBRARIES(RT_CHOICE_VALUE) } rt_library;
+
 typedef struct rt_run_options {
     const char *name; /* texts are shared copies (core/memory.h), NULL if empty */
     const char *dir;
@@ -41,7 +46,7 @@ typedef struct rt_run_options {
     int threads; /* 0 = all available */
     int log_every;
     bool tensorboard;
-    rt_engine engine; /* library for matrix products */
+    rt_library engine;
     rt_math math;
     rt_kernels kernels;
 } rt_run_options;

@@ -13,7 +13,7 @@
 
 #define OPTIONS rt_config
 
-RT_KEY_WORDS(engine_word, RT_ENGINES)
+RT_KEY_WORDS(engine_word, RT_LIBRARIES)
 RT_KEY_WORDS(math_word, RT_MATHS)
 RT_KEY_WORDS(kernels_word, RT_KERNELS)
 RT_KEY_WORDS(recompute_word, RT_RECOMPUTES)
@@ -37,11 +37,12 @@ static const rt_key keys[] = {
      "steps between rows of metrics.csv", RT_MAY_DIFFER, ALWAYS},
     {"run", "tensorboard", YES_NO(run.tensorboard), "no",
      "write the scalars of metrics.csv for TensorBoard as well", RT_MAY_DIFFER, ALWAYS},
-    {"run", "engine", CHOICE(run.engine, engine_word), "openblas",
-     "library that computes matrix products; onednn only if the program was built with it",
+    {"run", "engine", CHOICE(run.engine, engine_word), "auto",
+     "library that computes matrix products; onednn only if the program was built with it; auto: "
+     "the faster one, by a table of processors, or that which the model was trained with",
      RT_MAY_DIFFER, ALWAYS},
     {"run", "math", CHOICE(run.math, math_word), "float",
-     "number format of matrix products; bf16 needs run.engine = onednn and a processor with bf16 "
+     "number format of matrix products; bf16 needs oneDNN and a processor with bf16 "
      "products", RT_FIXED_IN_RUN, ALWAYS},
     {"run", "kernels", CHOICE(run.kernels, kernels_word), "native",
      "portable: bitwise identical results on every x86-64 processor with AVX2 and FMA; native: the "

@@ -28,11 +28,13 @@ rt_status rt_world_broadcast_text(rt_world *world, char **text)
     return rt_ok();
 }
 
-/* Facts about the model of process 0, beside its texts. */
+/* Facts about the model of process 0, beside its texts, and the engine that it was computed with.
+ */
 typedef struct meaning {
     rt_vocabulary_kind kind;
     int words, types;
     rt_begin begin, end;
+    rt_engine engine;
 } meaning;
 
 /* Broadcasts the resolved values of process 0, and its vocabulary and labels as texts or NULL. */
@@ -51,7 +53,8 @@ rt_status rt_run_broadcast(rt_run *r, rt_status status)
     meaning m = {.words = r->meaning.ids,
                  .types = r->meaning.types,
                  .begin = r->config->data.begin,
-                 .end = r->config->data.end};
+                 .end = r->config->data.end,
+                 .engine = rt_engine_in_use()};
     RT_OWNED char *vocabulary_text = NULL, *labels_text = NULL;
     r->broadcast_done = true;
     if (vocabulary) {
@@ -71,11 +74,11 @@ static rt_status open_received_data(rt_run *r, const meaning *m, const char *voc
                                     const char *labels)
 {
     rt_checkpoint_info *known = &r->found.checkpoint.info; /* owns the vocabulary and the labels */
-    rt_status status = rt_ok();
+    rt_status status = rt_engine_use(m->engine, r->config->run.math);
     rt_config_frame_as(r->config, &(rt_data_options){.begin = m->begin, .end = m->end});
     rt_data_options o = r->config->data;
     o.vocab_file = NULL; /* process 0 has read the file */
-    if (vocabulary)
+    if (!status.code && vocabulary)
         status = rt_vocabulary_read(&known->vocabulary, m->kind, "the vocabulary of process 0",
                                     (const unsigned char *)vocabulary, strlen(vocabulary));
     if (!status.code && labels)
@@ -141,7 +144,7 @@ rt_status rt_compare_hosts(const rt_config *config, const rt_sweep *sweep,
     RT_TRY(compare_text(world, RT_CONFIG, "the program is", rt_writer_take(&program), NULL));
     RT_TRY(compare_text(world, RT_CONFIG, "the configuration is", rt_config_ini(config), NULL));
     RT_TRY(compare_text(world, RT_CONFIG, "the sweep is", write_sweep(sweep), NULL));
-    RT_TRY(rt_world_agree(world, rt_kernels_use(config, arguments)));
+    RT_TRY(rt_world_agree(world, rt_kernels_use(config, arguments, "")));
     RT_TRY(compare_text(world, RT_CONFIG, "the kernels of matrix products are",
                         rt_copy_text(rt_engine_kernels()), remedy));
     RT_TRY(compare_text(world, RT_CONFIG, "the row kernels are", rt_copy_text(rt_row_kernels()),

@@ -7,6 +7,9 @@
 #include "util/process.h"
 #include "util/writer.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,10 +49,60 @@ rt_status rt_kernels_begin(const rt_config *config, const rt_arguments *argument
                     strerror(errno));
 }
 
-rt_status rt_kernels_use(const rt_config *config, const rt_arguments *arguments)
+/* Processors on which a training step takes less time with oneDNN than with OpenBLAS from a width
+ * of the model on. `bench engine` measures a row. */
+static const struct {
+    const char *name;
+    int width;
+} faster_with_onednn[] = {
+    {"AuthenticAMD 25 17", 32}, /* EPYC, Zen 4: oneDNN 2.6 against OpenBLAS 0.3.21 */
+};
+
+const char *rt_kernels_processor(char text[RT_PROCESSOR_SIZE])
+{
+    *text = '\0';
+#if defined(__x86_64__)
+    unsigned highest, signature, other, vendor[3];
+    if (__get_cpuid(0, &highest, &vendor[0], &vendor[2], &vendor[1]) &&
+        __get_cpuid(1, &signature, &other, &other, &other)) {
+        const unsigned family = signature >> 8 & 15, model = signature >> 4 & 15;
+        const unsigned more_family = signature >> 20 & 255, more_model = signature >> 16 & 15;
+        snprintf(text, RT_PROCESSOR_SIZE, "%.12s %u %u", (const char *)vendor,
+                 family == 15 ? family + more_family : family,
+                 family == 15 || family == 6 ? more_model << 4 | model : model);
+    }
+#endif
+    return text;
+}
+
+/* Returns whether the table has oneDNN for a model of this width on this processor. */
+static bool is_faster_with_onednn(int width)
+{
+    char name[RT_PROCESSOR_SIZE];
+    rt_kernels_processor(name);
+    for (size_t i = 0; i < sizeof faster_with_onednn / sizeof *faster_with_onednn; i++)
+        if (!strcmp(faster_with_onednn[i].name, name))
+            return width >= faster_with_onednn[i].width;
+    return false;
+}
+
+rt_engine rt_kernels_engine(const rt_config *config, const char *before)
+{
+    const rt_run_options *o = &config->run;
+    if (o->engine == RT_LIBRARY_ONEDNN ||
+        (o->engine == RT_LIBRARY_AUTO && o->math != RT_MATH_FLOAT))
+        return RT_ENGINE_ONEDNN;
+    const bool free = o->engine == RT_LIBRARY_AUTO && o->kernels == RT_KERNELS_NATIVE &&
+                      rt_engine_works(RT_ENGINE_ONEDNN, RT_MATH_FLOAT);
+    const bool faster = *before ? !strncmp(before, "oneDNN", strlen("oneDNN"))
+                                : is_faster_with_onednn(config->model.dim);
+    return free && faster ? RT_ENGINE_ONEDNN : RT_ENGINE_OPENBLAS;
+}
+
+rt_status rt_kernels_use(const rt_config *config, const rt_arguments *arguments, const char *before)
 {
     RT_TRY(rt_kernels_begin(config, arguments));
-    rt_status status = rt_engine_use(config->run.engine, config->run.math);
+    rt_status status = rt_engine_use(rt_kernels_engine(config, before), config->run.math);
     return status.code
                ? rt_error(status.code, "%s: run.engine, run.math: %s", config->file, status.message)
                : status;
@@ -88,7 +141,7 @@ bool rt_kernels_are_slower(const rt_config *config, char text[RT_SLOWER_SIZE])
                       : rt_row_set_works(RT_ROWS_AVX2) ? cores[BEST_OF_AVX2]
                                                        : here;
     const bool requested = config->run.kernels == RT_KERNELS_PORTABLE;
-    if (requested || config->run.engine != RT_ENGINE_OPENBLAS || here.speed >= best.speed)
+    if (requested || rt_engine_in_use() != RT_ENGINE_OPENBLAS || here.speed >= best.speed)
         return false;
     const char *variable = getenv("OPENBLAS_CORETYPE");
     snprintf(text, RT_SLOWER_SIZE,

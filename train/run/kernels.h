@@ -1,11 +1,12 @@
 #ifndef ROTOR_TRAIN_RUN_KERNELS_H
 #define ROTOR_TRAIN_RUN_KERNELS_H
 
-/* Kernels of a run, run.kernels.
+/* Kernels of a run, run.kernels, and its engine, run.engine.
  *
  * OpenBLAS chooses its kernels when it is loaded, by the processor or by OPENBLAS_CORETYPE. For
  * portable kernels the program sets that variable and restarts itself with the same arguments. */
 
+#include "ops/engine.h"
 #include "train/config/config.h"
 #include "train/run/arguments.h"
 
@@ -18,9 +19,21 @@ rt_status rt_kernels_of_environment(void) RT_MUST_CHECK;
  * OpenBLAS has threads. Returns RT_CONFIG if the processor or OpenBLAS lacks the kernels. */
 rt_status rt_kernels_begin(const rt_config *config, const rt_arguments *arguments) RT_MUST_CHECK;
 
+/* Returns the processor as the table of engines names it: vendor, family and model of CPUID,
+ * "AuthenticAMD 25 17"; "" on other architectures. */
+enum { RT_PROCESSOR_SIZE = 48 };
+const char *rt_kernels_processor(char text[RT_PROCESSOR_SIZE]);
+
+/* Returns the engine of the configuration. For run.engine = auto it is oneDNN if the build has it
+ * and, in this order: run.math = bf16 needs it; the model was computed with it (`before`, text of
+ * rt_kernels_describe; "": a new model); or a training step of this width takes less time with it
+ * on this processor, by the table in kernels.c. Portable kernels are those of OpenBLAS. */
+rt_engine rt_kernels_engine(const rt_config *config, const char *before);
+
 /* Selects the kernels, the engine and the math of matrix products. Returns RT_CONFIG if this build
  * or processor lacks one of them. */
-rt_status rt_kernels_use(const rt_config *config, const rt_arguments *arguments) RT_MUST_CHECK;
+rt_status rt_kernels_use(const rt_config *config, const rt_arguments *arguments,
+                         const char *before) RT_MUST_CHECK;
 
 /* Writes a warning with its remedy and returns true if the kernels are slower than the processor's
  * best. */

@@ -203,7 +203,7 @@ static void describe(rt_run *r)
                 threads > 1 ? "s" : "", rt_kernels_describe(kernels));
     if (rt_kernels_are_slower(c, slower))
         rt_run_note(r, "%s", slower);
-    if (threads > 1 && c->run.engine == RT_ENGINE_OPENBLAS && rt_openblas_is_serial())
+    if (threads > 1 && rt_engine_in_use() == RT_ENGINE_OPENBLAS && rt_openblas_is_serial())
         rt_run_note(r,
                     "OpenBLAS is its serial build (libopenblas0-serial), which computes one matrix "
                     "product at a time, not %d; install libopenblas0-pthread",

@@ -231,7 +231,8 @@ rt_status rt_run_open(rt_run *r, bool own)
         RT_TRY(report_short_texts(r, "data.length", r->config->data.length));
     for (int i = 0; i < lengths->count && reads_data(r); i++)
         RT_TRY(report_short_texts(r, "train.eval_lengths", lengths->at[i]));
-    rt_status status = rt_kernels_use(r->config, a);
+    rt_status status =
+        rt_kernels_use(r->config, a, own || r->branches ? r->found.checkpoint.info.blas : "");
     if (!status.code)
         status = rt_memory_check(&r->memory, r->config, r->data, r->world, use,
                                  (double)rt_image_size(r->found.checkpoint.image));
