@@ -2,18 +2,20 @@
 """A decoder with random weights in another library that reads a prompt and goes on, with its cache.
 
     bench/peer_generate.py [llama|qwen2|gpt_neox] [layers=6 dim=288 heads=6 kv_heads=6 ffn=768
-                           vocab=32000 prompt=256 tokens=64] [--library transformers|llama.cpp]
+                           vocab=32000 prompt=256 tokens=64]
+                           [--library transformers|llama.cpp|llama.cpp-f16]
                            [--bf16] [--threads N] [--seconds S] [--cpu] [--csv]
 
 With transformers: the model of that family in float, or all of it in bf16, without gradients,
 attention as transformers chooses it (scaled_dot_product_attention); each token is one call of the
 model and an argmax, without what generate() adds. With llama.cpp: its server's engine within this
-program, as the packages xllamacpp and gguf have it, with the same shape in float and no sampler but
-the argmax; a token is the difference of two answers, one of a token and one of all, over the tokens
+program, as the packages xllamacpp and gguf have it, with the same shape in float, or with matrices in
+float16, and no sampler but the argmax; a token is the difference of two answers, one of a token and one of all, over the tokens
 between. --cpu times by the processor's clock, for one thread on a busy machine. Prints medians.
 """
 
 import argparse
+import functools
 import os
 import statistics
 import tempfile
@@ -74,7 +76,7 @@ def with_transformers(family, n, threads, now, bf16):
     return one_round
 
 
-def write_gguf(path, n):
+def write_gguf(path, n, matrices):
     """A file of llama.cpp with random weights, and a vocabulary that nothing is asked of."""
     import gguf
     import numpy
@@ -102,8 +104,11 @@ def write_gguf(path, n):
     file.add_eos_token_id(2)
 
     def add(name, *shape):
-        values = (0.02 * random.standard_normal(shape) if len(shape) > 1 else numpy.ones(shape))
-        file.add_tensor(name + ".weight", values.astype(numpy.float32))
+        if len(shape) > 1:
+            values = (0.02 * random.standard_normal(shape)).astype(matrices)
+        else:
+            values = numpy.ones(shape, numpy.float32)
+        file.add_tensor(name + ".weight", values)
 
     add("token_embd", vocab, dim)
     add("output_norm", dim)
@@ -119,7 +124,7 @@ def write_gguf(path, n):
     file.close()
 
 
-def with_llama_cpp(family, n, threads, now, bf16):
+def with_llama_cpp(family, n, threads, now, bf16, matrices="float32"):
     if bf16 or family != "llama":
         raise SystemExit("llama.cpp is measured as a Llama in float")
     import xllamacpp
@@ -131,7 +136,7 @@ def with_llama_cpp(family, n, threads, now, bf16):
     options.cpuparams.n_threads = options.cpuparams_batch.n_threads = threads
     with tempfile.TemporaryDirectory() as folder:
         options.model.path = os.path.join(folder, "model.gguf")
-        write_gguf(options.model.path, n)
+        write_gguf(options.model.path, n, matrices)
         server = xllamacpp.Server(options)
 
     def answer(tokens):
@@ -156,7 +161,8 @@ def prompt_of(n):
     return [(i * 1009 + 17) % (n["vocab"] - 300) + 300 for i in range(n["prompt"])]
 
 
-LIBRARIES = {"transformers": with_transformers, "llama.cpp": with_llama_cpp}
+LIBRARIES = {"transformers": with_transformers, "llama.cpp": with_llama_cpp,
+             "llama.cpp-f16": functools.partial(with_llama_cpp, matrices="float16")}
 
 
 def main():
