@@ -340,14 +340,24 @@ static scratch scratch_of(const plan *p, real *memory)
     return (scratch){memory, distance + p->distance, delta, distance};
 }
 
+/* Returns whether forward also writes the probabilities, in tiles. */
+static bool shows(const rt_node *n)
+{
+    const rt_attention_args *args = n->args;
+    return args->o.probabilities != NULL;
+}
+
+/* Short attention that shows its probabilities needs the scratch of heads, then that of tiles. */
 static rt_scratch_size attention_scratch(const rt_node *n, rt_pass pass)
 {
     const rt_tensor *q = n->in[0], *k = n->in[1];
     const plan p = plan_of(n, pack_most(q, k));
-    if (rt_attention_is_short(n) && !((const rt_attention_args *)n->args)->o.probabilities)
-        return (rt_scratch_size){.part = rt_short_attention_scratch(n, pass)};
     const size_t scores = pass == RT_BACKWARD ? 2 * p.tile : p.tile;
-    return (rt_scratch_size){.part = (scores + p.rows + p.distance) * sizeof(real),
+    const size_t of_tiles = (scores + p.rows + p.distance) * sizeof(real);
+    const size_t of_head = rt_attention_is_short(n) ? rt_short_attention_scratch(n, pass) : 0;
+    if (of_head && !shows(n))
+        return (rt_scratch_size){.part = of_head};
+    return (rt_scratch_size){.part = of_head > of_tiles ? of_head : of_tiles,
                              .library =
                                  rt_gemm_library(rt_smaller(q->shape[1], TILE),
                                                  rt_smaller(k->shape[1], TILE), q->shape[3])};
@@ -693,7 +703,7 @@ static void attention_forward(const rt_node *n)
         rt_short_attention_forward(n);
     else
         share_packs(forward_part, &p, p.count * p.blocks);
-    if (args->o.probabilities) {
+    if (shows(n)) {
         plan heads = plan_of(n, (rt_batch_size){1, 1});
         share_packs(show_part, &heads, heads.count);
     }

@@ -299,7 +299,7 @@ static void finish(real *s, const head *a)
     const rt_attention_options *o = &args->o;
     const double slope = o->slopes ? o->slopes[a->h] : 0, window = o->window;
     const double *query = o->query_positions;
-    const bool counted = args->counted_queries && args->counted_keys && !window;
+    const bool counted = args->counted_queries && args->counted_keys && window == 0;
     for (int j = 0; j < a->Tk; j++, s += a->queries) {
         const double key = o->key_positions[j];
         const bool hidden = o->key_mask && !o->key_mask[(size_t)a->b * (size_t)a->Tk + (size_t)j];

@@ -437,6 +437,35 @@ TEST(a_query_that_sees_no_key_gets_zeros)
         ck_assert(p.got.dq[i] == before.dq);
 }
 
+/* Two ops of one head with their probabilities, as one after the other in a model. */
+TEST_ROWS(probabilities_of_short_attention_are_written_in_memory_of_their_own, 0, 4)
+{
+    static const int shapes[4][2] = {{16, 16}, {16, 64}, {32, 64}, {128, 16}}; /* T, D */
+    const int T = shapes[_i][0], of_head = shapes[_i][1];
+    const size_t size = (size_t)T * (size_t)of_head;
+    const rt_shape shape = RT_SHAPE_OF(1, T, 1, of_head);
+    rt_tensor q = rt_tensor_of(drawn(size, 1, 1), NULL, shape);
+    rt_tensor k = rt_tensor_of(drawn(size, 2, 1), NULL, shape);
+    real *shown = zeros((size_t)T * (size_t)T), *alone = zeros(size);
+    rt_attention_options o = {.causal = true};
+    rt_graph *g = new_graph();
+    memcpy(alone, made(g, rt_attention(g, &q, &k, &k, &o))->data, size * sizeof *alone);
+    rt_graph_clear(g);
+    o.probabilities = shown;
+    const rt_tensor *first = made(g, rt_attention(g, &q, &k, &k, &o));
+    rt_tensor *v = made(g, rt_scale(g, &k, 1));
+    const rt_tensor *second = made(g, rt_attention(g, &q, &k, v, &o));
+    ck_assert_mem_eq(v->data, k.data, size * sizeof *k.data);
+    ck_assert_mem_eq(first->data, alone, size * sizeof *alone);
+    ck_assert_mem_eq(second->data, alone, size * sizeof *alone);
+    for (int i = 0; i < T; i++) {
+        double sum = 0;
+        for (int j = 0; j < T; j++)
+            sum += (double)shown[i * T + j];
+        ck_assert_double_eq_tol(sum, 1, 1e-12);
+    }
+}
+
 TEST(large_scores_stay_finite)
 {
     set_problem(300, 300, H, (rt_attention_options){.causal = true}, 1e4);
