@@ -285,11 +285,12 @@ static void check_training(const rt_config *config, bool trained, rt_config_erro
                    "run.name must name a directory, without '/' and not with '-' at the start; "
                    "got %s",
                    rt_quote(quoted, name));
-    if (config->run.kernels == RT_KERNELS_PORTABLE && config->run.engine == RT_LIBRARY_ONEDNN)
-        contradict(
-            errors, KEYS("run.kernels", "run.engine"),
-            "run.kernels = portable needs run.engine = openblas: the kernels of oneDNN follow "
-            "the processor");
+    const rt_run_options *run = &config->run;
+    if (run->kernels == RT_KERNELS_PORTABLE &&
+        (run->engine == RT_LIBRARY_ONEDNN || run->math != RT_MATH_FLOAT))
+        contradict(errors, KEYS("run.kernels", "run.engine", "run.math"),
+                   "run.kernels = portable needs OpenBLAS, and run.math = float: the kernels of "
+                   "oneDNN follow the processor");
 }
 
 void rt_config_check(const rt_config *config, const rt_config *written, bool without_data,
