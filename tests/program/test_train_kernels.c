@@ -96,6 +96,7 @@ TEST(run_engine_auto_keeps_the_engine_of_a_model)
     run(TINY "run.engine=onednn train.steps=20");
     expect_no_stderr("warning", TINY "--resume train.steps=21");
     expect_stdout("2\n", "grep -c oneDNN- runs/tiny/timing.csv");
+    run("grep -q '^engine = onednn$' runs/tiny/config.ini"); /* auto would take OpenBLAS */
     expect_no_stderr("warning", "$TRAIN --checkpoint runs/tiny --eval");
     run(TINY "train.trunk=runs/tiny run.name=branch theta.learn=yes train.steps=22");
     run("grep -q oneDNN- runs/branch/timing.csv");

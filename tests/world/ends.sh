@@ -119,6 +119,25 @@ if [ "$(uname -m)" = x86_64 ]; then
     expect_error 2 "process 1 on .*: the kernels of matrix products are not the same .*'Sandybridge' here" \
         mpirun -n 2 "$work/either" "env OPENBLAS_CORETYPE=Nehalem $train small.ini --quiet" \
         "env OPENBLAS_CORETYPE=Sandybridge $train small.ini --quiet"
+
+    # A run keeps its library, whose kernels are compared. All have OpenBLAS if one lacks the kernels of oneDNN.
+    wide="$train small.ini --quiet run.threads=1 run.name=wide model.dim=64"
+    (cd "$work" && $wide run.engine=openblas >"$work/out")
+    expect_error 2 "process 1 on .*: the kernels of matrix products are not the same .*'Nehalem' here" \
+        mpirun -n 2 "$work/either" "env OPENBLAS_CORETYPE=Sandybridge $wide --resume train.steps=16" \
+        "env OPENBLAS_CORETYPE=Nehalem $wide --resume train.steps=16"
+    if grep -qw avx512f /proc/cpuinfo && (cd "$work" && $wide --overwrite run.engine=onednn >"$work/out" 2>&1); then
+        expect_error 2 "process 1 on .*: the kernels of matrix products are not the same .*'oneDNN-.*-avx2' here" \
+            mpirun -n 2 "$work/either" "$wide --resume train.steps=16 run.engine=onednn" \
+            "env ONEDNN_MAX_CPU_ISA=AVX2 $wide --resume train.steps=16 run.engine=onednn"
+        (cd "$work" && mpirun -n 2 "$work/either" "$wide --resume train.steps=16" \
+            "env ONEDNN_MAX_CPU_ISA=AVX2 $wide --resume train.steps=16") >"$work/out" 2>"$work/err" ||
+            fail "auto does not fall back to OpenBLAS: $(cat "$work/err")"
+        grep -q 'warning: .* was computed with oneDNN' "$work/err" || fail "no warning of another library"
+        grep -q OpenBLAS "$work/runs/wide/timing.csv" || fail "auto did not fall back to OpenBLAS"
+    else
+        echo "SKIP libraries of worlds: needs oneDNN and AVX-512"
+    fi
 fi
 
 # A loss that is not finite, on all at once; and a folder that cannot be made.

@@ -45,6 +45,32 @@ static rt_status pass_meaning(rt_world *world, meaning *m, char **vocabulary, ch
     return rt_world_broadcast_text(world, labels);
 }
 
+/* Compares a text between the processes, and frees it. NULL: the heap is exhausted. */
+static rt_status compare_text(rt_world *world, rt_code code, const char *what, char *text,
+                              const char *advice)
+{
+    RT_OWNED char *owned = text;
+    RT_TRY(rt_world_agree(world, rt_allocated(owned, "a comparison")));
+    return rt_world_compare(world, code, what, owned, advice);
+}
+
+static const char remedy[] = "run.kernels = portable gives all processors with AVX2 the same";
+
+/* Selects the engine of process 0 in all processes, which must have the same kernels of it.
+ * run.engine = auto falls back to OpenBLAS where they differ, or a process lacks oneDNN. */
+static rt_status share_engine(const rt_run *r, rt_engine engine)
+{
+    const rt_run_options *o = &r->config->run;
+    rt_status status = rt_world_agree(r->world, rt_engine_use(engine, o->math));
+    if (!status.code)
+        status = compare_text(r->world, RT_CONFIG, "the kernels of matrix products are",
+                              rt_copy_text(rt_engine_kernels()), remedy);
+    const bool free = o->engine == RT_LIBRARY_AUTO && o->math == RT_MATH_FLOAT;
+    return status.code == RT_CONFIG && free && engine != RT_ENGINE_OPENBLAS
+               ? share_engine(r, RT_ENGINE_OPENBLAS)
+               : status;
+}
+
 rt_status rt_run_broadcast(rt_run *r, rt_status status)
 {
     rt_world *world = r->world;
@@ -65,6 +91,7 @@ rt_status rt_run_broadcast(rt_run *r, rt_status status)
         status = rt_labels_write(labels, &labels_text);
     RT_TRY(rt_world_agree(world, status));
     RT_TRY(pass_meaning(world, &m, &vocabulary_text, &labels_text));
+    RT_TRY(share_engine(r, m.engine));
     /* waits until the other processes have opened the data */
     return rt_world_agree(world, rt_ok());
 }
@@ -74,11 +101,11 @@ static rt_status open_received_data(rt_run *r, const meaning *m, const char *voc
                                     const char *labels)
 {
     rt_checkpoint_info *known = &r->found.checkpoint.info; /* owns the vocabulary and the labels */
-    rt_status status = rt_engine_use(m->engine, r->config->run.math);
+    rt_status status = rt_ok();
     rt_config_frame_as(r->config, &(rt_data_options){.begin = m->begin, .end = m->end});
     rt_data_options o = r->config->data;
     o.vocab_file = NULL; /* process 0 has read the file */
-    if (!status.code && vocabulary)
+    if (vocabulary)
         status = rt_vocabulary_read(&known->vocabulary, m->kind, "the vocabulary of process 0",
                                     (const unsigned char *)vocabulary, strlen(vocabulary));
     if (!status.code && labels)
@@ -101,6 +128,8 @@ void rt_run_serve(rt_run *r)
     rt_status status = rt_world_agree(world, rt_ok());
     if (!status.code)
         status = pass_meaning(world, &m, &vocabulary, &labels);
+    if (!status.code)
+        status = share_engine(r, m.engine);
     if (!status.code)
         status = rt_world_agree(world, open_received_data(r, &m, vocabulary, labels));
     if (!status.code)
@@ -125,19 +154,9 @@ static char *write_sweep(const rt_sweep *sweep)
     return rt_writer_take(&text);
 }
 
-/* Compares a text between the processes, and frees it. NULL: the heap is exhausted. */
-static rt_status compare_text(rt_world *world, rt_code code, const char *what, char *text,
-                              const char *advice)
-{
-    RT_OWNED char *owned = text;
-    RT_TRY(rt_world_agree(world, rt_allocated(owned, "a comparison")));
-    return rt_world_compare(world, code, what, owned, advice);
-}
-
 rt_status rt_compare_hosts(const rt_config *config, const rt_sweep *sweep,
                            const rt_arguments *arguments)
 {
-    static const char remedy[] = "run.kernels = portable gives all processors with AVX2 the same";
     rt_world *world = arguments->world;
     rt_writer program = {0};
     rt_writer_add(&program, "%s (%s) %s", ROTOR_VERSION, RT_PRECISION, arguments->revision);
@@ -145,8 +164,6 @@ rt_status rt_compare_hosts(const rt_config *config, const rt_sweep *sweep,
     RT_TRY(compare_text(world, RT_CONFIG, "the configuration is", rt_config_ini(config), NULL));
     RT_TRY(compare_text(world, RT_CONFIG, "the sweep is", write_sweep(sweep), NULL));
     RT_TRY(rt_world_agree(world, rt_kernels_use(config, arguments, "")));
-    RT_TRY(compare_text(world, RT_CONFIG, "the kernels of matrix products are",
-                        rt_copy_text(rt_engine_kernels()), remedy));
     RT_TRY(compare_text(world, RT_CONFIG, "the row kernels are", rt_copy_text(rt_row_kernels()),
                         remedy));
     return compare_text(world, RT_DATA, "the data is", rt_session_data(&config->data), NULL);

@@ -10,6 +10,7 @@
 #include "train/folder/session.h"
 #include "train/report/figures.h"
 #include "train/run/broadcast.h"
+#include "train/run/kernels.h"
 #include "train/run/theta.h"
 #include "util/process.h"
 
@@ -316,6 +317,15 @@ static rt_status open_run(rt_run *r)
     return r->before ? rt_run_open(r, true) : prepare(r);
 }
 
+/* Names the engine in use where run.engine = auto would choose `other` for a new run, so that
+ * config.ini trains with the same. */
+static void name_engine(rt_run_options *o, rt_engine other)
+{
+    const rt_engine here = rt_engine_in_use();
+    if (o->engine == RT_LIBRARY_AUTO && here != other)
+        o->engine = here == RT_ENGINE_ONEDNN ? RT_LIBRARY_ONEDNN : RT_LIBRARY_OPENBLAS;
+}
+
 rt_status rt_run_begin(rt_run *r)
 {
     rt_status status = open_run(r);
@@ -334,6 +344,7 @@ rt_status rt_run_begin(rt_run *r)
         RT_TRY(rt_run_folder_clear(&r->folder));
     }
     rt_trainer_share(r->trainer);
+    name_engine(&r->config->run, rt_kernels_engine(r->config, ""));
     r->config_text = rt_config_ini(r->config);
     return rt_allocated(r->config_text, "a configuration");
 }
