@@ -55,7 +55,7 @@ static const struct {
     const char *name;
     int width;
 } faster_with_onednn[] = {
-    {"AuthenticAMD 25 17", 32}, /* EPYC, Zen 4: oneDNN 2.6 against OpenBLAS 0.3.21 */
+    {"AuthenticAMD 25 17", 32}, /* EPYC, Zen 4: oneDNN 2.6 and OpenBLAS 0.3.21, 3.7 and 0.3.29 */
 };
 
 const char *rt_kernels_processor(char text[RT_PROCESSOR_SIZE])
