@@ -696,13 +696,14 @@ static void attention_forward(const rt_node *n)
 {
     const rt_attention_args *args = n->args;
     const rt_tensor *q = n->in[0], *k = n->in[1];
-    plan p = plan_of(n, pack_most(q, k));
     find_spans(args->query_spans, args->counted_queries, args->o.query_positions, q->shape[1]);
     find_spans(args->key_spans, args->counted_keys, args->o.key_positions, k->shape[1]);
-    if (rt_attention_is_short(n))
+    if (rt_attention_is_short(n)) {
         rt_short_attention_forward(n);
-    else
+    } else {
+        plan p = plan_of(n, pack_most(q, k));
         share_packs(forward_part, &p, p.count * p.blocks);
+    }
     if (shows(n)) {
         plan heads = plan_of(n, (rt_batch_size){1, 1});
         share_packs(show_part, &heads, heads.count);
@@ -727,12 +728,12 @@ static void backward_part(void *context, int part, void *memory)
  * packs. */
 static void attention_backward(const rt_node *n)
 {
-    plan p = plan_of(n, pack_most(n->in[0], n->in[1]));
-    const int parts = p.count / p.run;
     if (rt_attention_is_short(n)) {
         rt_short_attention_backward(n);
         return;
     }
+    plan p = plan_of(n, pack_most(n->in[0], n->in[1]));
+    const int parts = p.count / p.run;
     p.d = (gradients){rt_grad(n, 0), rt_grad(n, 1), rt_grad(n, 2),
                       rt_grad(n, 3), rt_grad(n, 4), rt_grad(n, 5)};
     if (p.d.bias || p.d.keys)
