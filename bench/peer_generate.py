@@ -9,9 +9,10 @@
 With transformers: the model of that family in float, or all of it in bf16, without gradients,
 attention as transformers chooses it (scaled_dot_product_attention); each token is one call of the
 model and an argmax, without what generate() adds. With llama.cpp: its server's engine within this
-program, as the packages xllamacpp and gguf have it, with the same shape in float, or with matrices in
-float16, and no sampler but the argmax; a token is the difference of two answers, one of a token and one of all, over the tokens
-between. --cpu times by the processor's clock, for one thread on a busy machine. Prints medians.
+program, as the packages xllamacpp and gguf have it, with the same shape in float, or with matrices
+in float16, and no sampler but the argmax; a token is the difference of two answers, one of a token
+and one of all, over the tokens between. --cpu times by the processor's clock, for one thread on a
+busy machine. Prints medians.
 """
 
 import argparse
