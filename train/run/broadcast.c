@@ -28,8 +28,7 @@ rt_status rt_world_broadcast_text(rt_world *world, char **text)
     return rt_ok();
 }
 
-/* Facts about the model of process 0, beside its texts, and the engine that it was computed with.
- */
+/* Facts about the model of process 0, beside its texts, and the engine of its run. */
 typedef struct meaning {
     rt_vocabulary_kind kind;
     int words, types;
