@@ -70,7 +70,10 @@ void bench_engine(void)
         from = !faster ? 0 : from ? from : widths[i];
     }
     rt_kernels_processor(processor);
-    if (!bench.csv && from)
+    if (!bench.csv && rt_onednn_is_faster("", rt_row_set_widest(), rt_openblas_kernels(), 0))
+        printf("no row: run.engine = auto takes oneDNN beside the kernels %s of OpenBLAS\n",
+               rt_openblas_kernels());
+    else if (!bench.csv && from)
         printf("{\"%s\", %d},\n", processor, from);
     else if (!bench.csv)
         printf("no row: OpenBLAS takes less time on %s\n", processor);

@@ -22,13 +22,16 @@ bool rt_row_set_works(rt_row_set set)
 #endif
 }
 
-__attribute__((constructor)) static void choose_best(void)
+rt_row_set rt_row_set_widest(void)
 {
-    for (int set = RT_ROWS_AVX512; set >= RT_ROWS_BASELINE; set--)
-        if (rt_row_set_works(set)) {
-            rt_row_set_in_use = set;
-            return;
-        }
+    return rt_row_set_works(RT_ROWS_AVX512) ? RT_ROWS_AVX512
+           : rt_row_set_works(RT_ROWS_AVX2) ? RT_ROWS_AVX2
+                                            : RT_ROWS_BASELINE;
+}
+
+__attribute__((constructor)) static void choose_widest(void)
+{
+    rt_row_set_in_use = rt_row_set_widest();
 }
 
 rt_status rt_row_set_use(rt_row_set set)

@@ -39,6 +39,9 @@ extern rt_row_set rt_row_set_in_use;
 /* Returns whether the processor and the operating system can run the set. */
 bool rt_row_set_works(rt_row_set set);
 
+/* Returns the widest kernels that work on this processor. */
+rt_row_set rt_row_set_widest(void);
+
 /* Selects a set. Call it while no other thread computes. RT_CONFIG, without a change, if the
  * processor does not support the set. */
 rt_status rt_row_set_use(rt_row_set set) RT_MUST_CHECK;

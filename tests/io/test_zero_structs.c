@@ -329,7 +329,7 @@ static const char without_structs[] =
     "rt_graph_scratch rt_graph_fail rt_graph_failed rt_graph_drops rt_graph_next_random "
     "rt_graph_tape rt_alloc rt_alloc_unset rt_grow rt_copy_text rt_intern rt_intern_text "
     "rt_free rt_memory_return_pages rt_memory_is_present rt_memory_copy rt_memory_live "
-    "rt_memory_requests rt_memory_fail_at rt_row_set_works rt_row_set_use "
+    "rt_memory_requests rt_memory_fail_at rt_row_set_works rt_row_set_widest rt_row_set_use "
     "rt_row_set_use_named rt_row_set_name rt_row_kernels rt_ok rt_error rt_out_of_memory "
     "rt_allocated rt_free_owned rt_larger_error rt_rotation_fixed rt_xpos_zeta rt_theta_geometric "
     "rt_engine_use rt_engine_works rt_engine_in_use "

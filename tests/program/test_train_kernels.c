@@ -1,6 +1,7 @@
 /* run.kernels: the same bits on every processor with AVX2, and the recorded names of kernels. */
 
 #include "core/row_kernels.h"
+#include "train/run/kernels.h"
 #include "train_program.h"
 
 static const char portable_kernels[] = "Haswell, row kernels AVX2";
@@ -90,19 +91,31 @@ TEST(portable_kernels_are_used_by_every_command_on_a_run)
 
 #define HAS_ONEDNN !shell(w, TINY "--check run.engine=onednn")
 
+/* Returns whether run.engine = auto takes oneDNN for a new model of this width. */
+static bool auto_takes_onednn(int width)
+{
+    char processor[RT_PROCESSOR_SIZE];
+    return !getenv("OPENBLAS_CORETYPE") &&
+           rt_onednn_is_faster(rt_kernels_processor(processor), rt_row_set_widest(),
+                               rt_openblas_kernels(), width);
+}
+
 TEST(run_engine_auto_keeps_the_engine_of_a_model)
 {
+    static const char *const named[] = {"openblas", "onednn"}, *const told[] = {"OpenBLAS",
+                                                                                "oneDNN-"};
     NEEDS(HAS_ONEDNN, "oneDNN");
-    run(TINY "run.engine=onednn train.steps=20");
-    expect_no_stderr("warning", TINY "--resume train.steps=21");
-    expect_stdout("2\n", "grep -c oneDNN- runs/tiny/timing.csv");
-    run("grep -q '^engine = onednn$' runs/tiny/config.ini"); /* auto would take OpenBLAS */
-    expect_no_stderr("warning", "$TRAIN --checkpoint runs/tiny --eval");
-    run(TINY "train.trunk=runs/tiny run.name=branch theta.learn=yes train.steps=22");
-    run("grep -q oneDNN- runs/branch/timing.csv");
-    run(TINY "--overwrite run.engine=openblas train.steps=20");
-    expect_no_stderr("warning", TINY "--resume train.steps=21");
-    expect_exit(w, 1, "grep oneDNN- runs/tiny/timing.csv");
+    for (int i = 0; i < 2; i++) {
+        run(TINY "--overwrite run.engine=%s train.steps=20", named[i]);
+        expect_no_stderr("warning", TINY "--resume train.steps=21");
+        expect_stdout("2\n", "grep -c %s runs/tiny/timing.csv", told[i]);
+        run("grep -q '^engine = %s$' runs/tiny/config.ini",
+            auto_takes_onednn(16) == i ? "auto" : named[i]);
+        expect_no_stderr("warning", "$TRAIN --checkpoint runs/tiny --eval");
+        run(TINY
+            "--overwrite train.trunk=runs/tiny run.name=branch theta.learn=yes train.steps=22");
+        run("grep -q %s runs/branch/timing.csv", told[i]);
+    }
 }
 
 TEST(run_engine_auto_is_openblas_for_portable_kernels_and_onednn_for_bf16)
@@ -115,15 +128,38 @@ TEST(run_engine_auto_is_openblas_for_portable_kernels_and_onednn_for_bf16)
     run("grep -q oneDNN- runs/tiny/timing.csv");
 }
 
-/* The first processor of the table, where steps were measured. */
-TEST(run_engine_auto_follows_the_table_of_processors)
+TEST(onednn_is_faster_by_the_table_and_where_openblas_has_chosen_slower_kernels)
+{
+    static const struct {
+        const char *processor;
+        rt_row_set set;
+        const char *openblas;
+        bool narrow, wide; /* of width 16 and 64 */
+    } cases[] = {
+        {"AuthenticAMD 25 17", RT_ROWS_AVX512, "Cooperlake", false, true},
+        {"GenuineIntel 6 207", RT_ROWS_AVX512, "SkylakeX", true, true},
+        {"GenuineIntel 6 143", RT_ROWS_AVX512, "SapphireRapids", false, false},
+        {"GenuineIntel 6 143", RT_ROWS_AVX512, "Prescott", true, true},
+        {"GenuineIntel 6 143", RT_ROWS_AVX512, "Haswell", true, true},
+        {"GenuineIntel 6 60", RT_ROWS_AVX2, "Haswell", false, false},
+        {"GenuineIntel 6 60", RT_ROWS_AVX2, "Sandybridge", true, true},
+        {"GenuineIntel 6 23", RT_ROWS_BASELINE, "Core2", false, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int wide = 0; wide < 2; wide++)
+            ck_assert_msg(rt_onednn_is_faster(cases[i].processor, cases[i].set, cases[i].openblas,
+                                              wide ? 64 : 16) ==
+                              (wide ? cases[i].wide : cases[i].narrow),
+                          "case %zu, wide %d", i, wide);
+}
+
+TEST(run_engine_auto_takes_the_faster_engine_unless_kernels_are_requested)
 {
     NEEDS(HAS_ONEDNN, "oneDNN");
-    NEEDS(!shell(w, "grep -q 'vendor_id.*AuthenticAMD' /proc/cpuinfo && grep -q 'cpu family.* 25$' "
-                    "/proc/cpuinfo && grep -q 'model.* 17$' /proc/cpuinfo"),
-          "an EPYC of Zen 4");
-    run(TINY "model.dim=64 model.heads=4 run.name=wide train.steps=2");
-    run("grep -q oneDNN- runs/wide/timing.csv");
-    run(TINY "model.dim=16 model.heads=2 run.name=narrow train.steps=2");
-    run("grep -q 'OpenBLAS 0.' runs/narrow/timing.csv");
+    for (int width = 16; width <= 64; width += 48) {
+        run(TINY "--overwrite model.dim=%d train.steps=2", width);
+        run("grep -q '%s' runs/tiny/timing.csv", auto_takes_onednn(width) ? "oneDNN-" : "OpenBLAS");
+        run("OPENBLAS_CORETYPE=Nehalem " TINY "--overwrite model.dim=%d train.steps=2", width);
+        run("grep -q Nehalem runs/tiny/timing.csv");
+    }
 }

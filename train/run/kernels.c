@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 static const char portable_core[] = "Haswell";
@@ -49,6 +50,47 @@ rt_status rt_kernels_begin(const rt_config *config, const rt_arguments *argument
                     strerror(errno));
 }
 
+/* Kernels of OpenBLAS, with the speed of float products of 1024 x 1024 x 1024 (`bench peak`)
+ * relative to the kernels for AVX2. */
+typedef struct core {
+    const char *name;
+    const char *set;
+    double speed;
+} core;
+
+enum { BEST_OF_AVX512, BEST_OF_AVX2 };
+static const core cores[] = {
+    [BEST_OF_AVX512] = {"SkylakeX", "AVX-512", 1.7},
+    [BEST_OF_AVX2] = {"Haswell", "AVX2", 1},
+    {"Cooperlake", "AVX-512", 1.7},
+    {"SapphireRapids", "AVX-512", 1.7},
+    {"Zen", "AVX2", 1},
+    {"Excavator", "AVX2", 1},
+    {"Sandybridge", "AVX", 0.6},
+    {"Bulldozer", "AVX", 0.6},
+    {"Piledriver", "AVX", 0.6},
+    {"Steamroller", "AVX", 0.6},
+    {"Prescott", "SSE", 0.12},
+};
+
+/* Returns the kernels of OpenBLAS of this name. */
+static core core_named(const char *name)
+{
+    for (size_t i = 0; i < sizeof cores / sizeof *cores; i++)
+        if (!strcasecmp(cores[i].name, name))
+            return cores[i];
+    return (core){name, "SSE", 0.3};
+}
+
+/* Returns the fastest kernels that OpenBLAS has for the instructions of a processor, or `other` if
+ * it has none. */
+static core fastest_core(rt_row_set set, core other)
+{
+    return set == RT_ROWS_AVX512 ? cores[BEST_OF_AVX512]
+           : set == RT_ROWS_AVX2 ? cores[BEST_OF_AVX2]
+                                 : other;
+}
+
 /* Processors on which a training step takes less time with oneDNN than with OpenBLAS from a width
  * of the model on. `bench engine` measures a row. */
 static const struct {
@@ -56,6 +98,7 @@ static const struct {
     int width;
 } faster_with_onednn[] = {
     {"AuthenticAMD 25 17", 32}, /* EPYC, Zen 4: oneDNN 2.6 and OpenBLAS 0.3.21, 3.7 and 0.3.29 */
+    {"GenuineIntel 6 207", 16}, /* Xeon: the same versions */
 };
 
 const char *rt_kernels_processor(char text[RT_PROCESSOR_SIZE])
@@ -75,13 +118,13 @@ const char *rt_kernels_processor(char text[RT_PROCESSOR_SIZE])
     return text;
 }
 
-/* Returns whether the table has oneDNN for a model of this width on this processor. */
-static bool is_faster_with_onednn(int width)
+bool rt_onednn_is_faster(const char *processor, rt_row_set set, const char *openblas, int width)
 {
-    char name[RT_PROCESSOR_SIZE];
-    rt_kernels_processor(name);
+    const core chosen = core_named(openblas);
+    if (chosen.speed < fastest_core(set, chosen).speed)
+        return true;
     for (size_t i = 0; i < sizeof faster_with_onednn / sizeof *faster_with_onednn; i++)
-        if (!strcmp(faster_with_onednn[i].name, name))
+        if (!strcmp(faster_with_onednn[i].name, processor))
             return width >= faster_with_onednn[i].width;
     return false;
 }
@@ -92,10 +135,14 @@ rt_engine rt_kernels_engine(const rt_config *config, const char *before)
     if (o->engine == RT_LIBRARY_ONEDNN ||
         (o->engine == RT_LIBRARY_AUTO && o->math != RT_MATH_FLOAT))
         return RT_ENGINE_ONEDNN;
+    char processor[RT_PROCESSOR_SIZE];
     const bool free = o->engine == RT_LIBRARY_AUTO && o->kernels == RT_KERNELS_NATIVE &&
                       rt_engine_works(RT_ENGINE_ONEDNN, RT_MATH_FLOAT);
-    const bool faster = *before ? !strncmp(before, "oneDNN", strlen("oneDNN"))
-                                : is_faster_with_onednn(config->model.dim);
+    const bool faster =
+        *before ? !strncmp(before, "oneDNN", strlen("oneDNN"))
+                : !getenv("OPENBLAS_CORETYPE") &&
+                      rt_onednn_is_faster(rt_kernels_processor(processor), rt_row_set_widest(),
+                                          rt_openblas_kernels(), config->model.dim);
     return free && faster ? RT_ENGINE_ONEDNN : RT_ENGINE_OPENBLAS;
 }
 
@@ -108,38 +155,10 @@ rt_status rt_kernels_use(const rt_config *config, const rt_arguments *arguments,
                : status;
 }
 
-/* Kernels of OpenBLAS, with the speed of float products of 1024 x 1024 x 1024 (`bench peak`)
- * relative to the kernels for AVX2. */
-typedef struct core {
-    const char *name;
-    const char *set;
-    double speed;
-} core;
-
-enum { BEST_OF_AVX512, BEST_OF_AVX2 };
-static const core cores[] = {
-    [BEST_OF_AVX512] = {"SkylakeX", "AVX-512", 1.7},
-    [BEST_OF_AVX2] = {"Haswell", "AVX2", 1},
-    {"Cooperlake", "AVX-512", 1.7},
-    {"Sapphirerapids", "AVX-512", 1.7},
-    {"Zen", "AVX2", 1},
-    {"Excavator", "AVX2", 1},
-    {"Sandybridge", "AVX", 0.6},
-    {"Bulldozer", "AVX", 0.6},
-    {"Piledriver", "AVX", 0.6},
-    {"Steamroller", "AVX", 0.6},
-    {"Prescott", "SSE", 0.12},
-};
-
 bool rt_kernels_are_slower(const rt_config *config, char text[RT_SLOWER_SIZE])
 {
-    core here = {rt_openblas_kernels(), "SSE", 0.3};
-    for (size_t i = 0; i < sizeof cores / sizeof *cores; i++)
-        if (!strcmp(cores[i].name, here.name))
-            here = cores[i];
-    const core best = rt_row_set_works(RT_ROWS_AVX512) ? cores[BEST_OF_AVX512]
-                      : rt_row_set_works(RT_ROWS_AVX2) ? cores[BEST_OF_AVX2]
-                                                       : here;
+    const core here = core_named(rt_openblas_kernels());
+    const core best = fastest_core(rt_row_set_widest(), here);
     const bool requested = config->run.kernels == RT_KERNELS_PORTABLE;
     if (requested || rt_engine_in_use() != RT_ENGINE_OPENBLAS || here.speed >= best.speed)
         return false;

@@ -6,6 +6,7 @@
  * OpenBLAS chooses its kernels when it is loaded, by the processor or by OPENBLAS_CORETYPE. For
  * portable kernels the program sets that variable and restarts itself with the same arguments. */
 
+#include "core/row_kernels.h"
 #include "ops/engine.h"
 #include "train/config/config.h"
 #include "train/run/arguments.h"
@@ -24,10 +25,16 @@ rt_status rt_kernels_begin(const rt_config *config, const rt_arguments *argument
 enum { RT_PROCESSOR_SIZE = 48 };
 const char *rt_kernels_processor(char text[RT_PROCESSOR_SIZE]);
 
+/* Returns whether a training step of a model of this width takes less time with oneDNN than with
+ * OpenBLAS on a processor with these row kernels: OpenBLAS has chosen kernels (`openblas`, as
+ * rt_openblas_kernels names them) for fewer instructions than it has, or the table of processors
+ * says so. */
+bool rt_onednn_is_faster(const char *processor, rt_row_set set, const char *openblas, int width);
+
 /* Returns the engine of the configuration. For run.engine = auto it is oneDNN if the build has it
  * and, in this order: run.math = bf16 needs it; the model was computed with it (`before`, text of
- * rt_kernels_describe; "": a new model); or a training step of this width takes less time with it
- * on this processor, by the table in kernels.c. Portable kernels are those of OpenBLAS. */
+ * rt_kernels_describe; "": a new model); or rt_onednn_is_faster. Portable kernels, and those that
+ * OPENBLAS_CORETYPE requests, are OpenBLAS's. */
 rt_engine rt_kernels_engine(const rt_config *config, const char *before);
 
 /* Selects the kernels, the engine and the math of matrix products. Returns RT_CONFIG if this build
