@@ -303,6 +303,8 @@ int rt_command_line(int argc, char **argv, const char *revision)
     if (arguments.command == RT_COMMAND_VERSION) {
         char kernels[RT_KERNELS_SIZE];
         printf("rotor %s (%s)\n%s\n", ROTOR_VERSION, RT_PRECISION, rt_kernels_describe(kernels));
+        if (!rt_engine_use(RT_ENGINE_ONEDNN, RT_MATH_FLOAT).code)
+            printf("%s\n", rt_kernels_describe(kernels));
         return finish(RT_EXIT_DONE);
     }
     status = rt_address_space_check(NULL);

@@ -6,6 +6,8 @@
 
 static const char portable_kernels[] = "Haswell, row kernels AVX2";
 
+#define HAS_ONEDNN !shell(w, TINY "--check run.engine=onednn")
+
 static bool with_reports = true;
 SUITE(PROGRAM_OPTIONS)
 
@@ -38,6 +40,7 @@ TEST(kernels_are_recorded_and_those_below_the_processor_are_reported)
     expect_stdout("OpenBLAS 0.",
                   "OPENBLAS_CORETYPE=Nehalem ROTOR_ROW_KERNELS=SSE2 $TRAIN --version");
     expect_text(w->out, " Nehalem, row kernels SSE2\n");
+    ck_assert_int_eq(strstr(w->out, "\noneDNN-") != NULL, HAS_ONEDNN);
     NEEDS(rt_row_set_works(RT_ROWS_AVX2), "AVX2");
     expect_stderr(0, "thread", "OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini run.kernels=portable");
     expect_text(w->err, portable_kernels);
@@ -88,8 +91,6 @@ TEST(portable_kernels_are_used_by_every_command_on_a_run)
                   TINY "sweep.run.kernels=native,portable run.name=both");
     ck_assert(!exists("runs/both"));
 }
-
-#define HAS_ONEDNN !shell(w, TINY "--check run.engine=onednn")
 
 /* Returns whether run.engine = auto takes oneDNN for a new model of this width. */
 static bool auto_takes_onednn(int width)
