@@ -71,7 +71,7 @@ void bench_engine(void)
     }
     rt_kernels_processor(processor);
     if (!bench.csv && rt_onednn_is_faster("", rt_row_set_widest(), rt_openblas_kernels(), 0))
-        printf("no row: run.engine = auto takes oneDNN beside the kernels %s of OpenBLAS\n",
+        printf("no row: OpenBLAS has faster kernels than %s; set OPENBLAS_CORETYPE\n",
                rt_openblas_kernels());
     else if (!bench.csv && from)
         printf("{\"%s\", %d},\n", processor, from);

@@ -143,6 +143,8 @@ TEST(onednn_is_faster_by_the_table_and_where_openblas_has_chosen_slower_kernels)
         {"GenuineIntel 6 143", RT_ROWS_AVX512, "Prescott", true, true},
         {"GenuineIntel 6 143", RT_ROWS_AVX512, "Haswell", true, true},
         {"GenuineIntel 6 60", RT_ROWS_AVX2, "Haswell", false, false},
+        {"GenuineIntel 6 60", RT_ROWS_AVX2, "HASWELL", false,
+         false}, /* of a build for one target */
         {"GenuineIntel 6 60", RT_ROWS_AVX2, "Sandybridge", true, true},
         {"GenuineIntel 6 23", RT_ROWS_BASELINE, "Core2", false, false},
     };

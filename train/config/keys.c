@@ -39,7 +39,7 @@ static const rt_key keys[] = {
      "write the scalars of metrics.csv for TensorBoard as well", RT_MAY_DIFFER, ALWAYS},
     {"run", "engine", CHOICE(run.engine, engine_word), "auto",
      "library that computes matrix products; onednn only if the program was built with it; auto: "
-     "the faster one, by a table of processors, or that which the model was trained with",
+     "the faster one, as measured, or that which the model was trained with",
      RT_MAY_DIFFER, ALWAYS},
     {"run", "math", CHOICE(run.math, math_word), "float",
      "number format of matrix products; bf16 needs oneDNN and a processor with bf16 "

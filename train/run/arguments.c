@@ -267,7 +267,7 @@ static const option_row rows[] = {
     {"no-color", FLAG(no_color),
      .help = "print no colours, as with NO_COLOR set or off a terminal"},
     {"version", .command = RT_COMMAND_VERSION,
-     .help = "print the version, and stop"},
+     .help = "print the version and the engines, and stop"},
     {"completion", .command = RT_COMMAND_COMPLETION,
      .help = "print all options and keys with their values, for the\n"
              "completion in bash and zsh (train/rotor.bash, rotor.zsh)"},

@@ -138,9 +138,10 @@ rt_engine rt_kernels_engine(const rt_config *config, const char *before)
     char processor[RT_PROCESSOR_SIZE];
     const bool free = o->engine == RT_LIBRARY_AUTO && o->kernels == RT_KERNELS_NATIVE &&
                       rt_engine_works(RT_ENGINE_ONEDNN, RT_MATH_FLOAT);
+    const char *requested = getenv("OPENBLAS_CORETYPE");
     const bool faster =
         *before ? !strncmp(before, "oneDNN", strlen("oneDNN"))
-                : !getenv("OPENBLAS_CORETYPE") &&
+                : (!requested || !*requested) &&
                       rt_onednn_is_faster(rt_kernels_processor(processor), rt_row_set_widest(),
                                           rt_openblas_kernels(), config->model.dim);
     return free && faster ? RT_ENGINE_ONEDNN : RT_ENGINE_OPENBLAS;

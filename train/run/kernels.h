@@ -26,9 +26,9 @@ enum { RT_PROCESSOR_SIZE = 48 };
 const char *rt_kernels_processor(char text[RT_PROCESSOR_SIZE]);
 
 /* Returns whether a training step of a model of this width takes less time with oneDNN than with
- * OpenBLAS on a processor with these row kernels: OpenBLAS has chosen kernels (`openblas`, as
- * rt_openblas_kernels names them) for fewer instructions than it has, or the table of processors
- * says so. */
+ * OpenBLAS on a processor with these row kernels: OpenBLAS has chosen slower kernels
+ * (`openblas`, as rt_openblas_kernels names them) than it has for AVX2 or AVX-512, or the table of
+ * processors says so. */
 bool rt_onednn_is_faster(const char *processor, rt_row_set set, const char *openblas, int width);
 
 /* Returns the engine of the configuration. For run.engine = auto it is oneDNN if the build has it
