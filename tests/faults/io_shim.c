@@ -10,10 +10,11 @@
  *   after                the program dies after the call
  *
  * "facts" are stat, lstat, fstat, access and chmod.
- * "memory 7 ENOMEM" refuses a request of the library's heap (not of HDF5's, which is malloc's).
- * "bytes 5000 full" is a disk with room for so many bytes, where what is removed stays
- * occupied. ROTOR_FAULT_COUNTS names a file for the number of calls of each kind and how
- * often one failed, kept up to date so that a program that was killed has told them too.
+ * "memory 7 ENOMEM" refuses a request of the library's heap (not of HDF5's, which is malloc's, nor
+ * of oneDNN's, which crashes where it makes a kernel and is refused memory). "bytes 5000 full" is a
+ * disk with room for so many bytes, where what is removed stays occupied. ROTOR_FAULT_COUNTS names
+ * a file for the number of calls of each kind and how often one failed, kept up to date so that a
+ * program that was killed has told them too.
  *
  * Streams go through cookies, as the C library's own calls cannot be replaced. Devices and
  * the files of the system are left alone. */
@@ -321,10 +322,17 @@ pid_t waitpid(pid_t process, int *how, int options)
     return fails(SHIM_WAIT) ? -1 : (pid_t)syscall(SYS_wait4, process, how, options, NULL);
 }
 
+static bool is_of_onednn(const void *caller)
+{
+    Dl_info info;
+    return dladdr(caller, &info) && info.dli_fname && strstr(info.dli_fname, "libdnnl");
+}
+
 int posix_memalign(void **block, size_t alignment, size_t size)
 {
     NEXT(posix_memalign); /* a sanitizer has one of its own */
-    return fails(SHIM_MEMORY) ? ENOMEM : next(block, alignment, size);
+    const bool counted = !is_of_onednn(__builtin_return_address(0));
+    return counted && fails(SHIM_MEMORY) ? ENOMEM : next(block, alignment, size);
 }
 
 static ssize_t read_stream(void *cookie, char *bytes, size_t size)
