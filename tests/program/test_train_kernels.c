@@ -96,15 +96,16 @@ TEST(portable_kernels_are_used_by_every_command_on_a_run)
 static bool auto_takes_onednn(int width)
 {
     char processor[RT_PROCESSOR_SIZE];
-    return !getenv("OPENBLAS_CORETYPE") &&
+    const char *requested = getenv("OPENBLAS_CORETYPE");
+    return (!requested || !*requested) &&
            rt_onednn_is_faster(rt_kernels_processor(processor), rt_row_set_widest(),
                                rt_openblas_kernels(), width);
 }
 
 TEST(run_engine_auto_keeps_the_engine_of_a_model)
 {
-    static const char *const named[] = {"openblas", "onednn"}, *const told[] = {"OpenBLAS",
-                                                                                "oneDNN-"};
+    static const char *const named[] = {"openblas", "onednn"};
+    static const char *const told[] = {"OpenBLAS", "oneDNN-"};
     NEEDS(HAS_ONEDNN, "oneDNN");
     for (int i = 0; i < 2; i++) {
         run(TINY "--overwrite run.engine=%s train.steps=20", named[i]);
@@ -143,8 +144,8 @@ TEST(onednn_is_faster_by_the_table_and_where_openblas_has_chosen_slower_kernels)
         {"GenuineIntel 6 143", RT_ROWS_AVX512, "Prescott", true, true},
         {"GenuineIntel 6 143", RT_ROWS_AVX512, "Haswell", true, true},
         {"GenuineIntel 6 60", RT_ROWS_AVX2, "Haswell", false, false},
-        {"GenuineIntel 6 60", RT_ROWS_AVX2, "HASWELL", false,
-         false}, /* of a build for one target */
+        /* as a build for one target spells it */
+        {"GenuineIntel 6 60", RT_ROWS_AVX2, "HASWELL", false, false},
         {"GenuineIntel 6 60", RT_ROWS_AVX2, "Sandybridge", true, true},
         {"GenuineIntel 6 23", RT_ROWS_BASELINE, "Core2", false, false},
     };
