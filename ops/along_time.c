@@ -4,12 +4,6 @@
 
 /* Ops along the tokens of a sequence: running sum, causal convolution, shift. */
 
-static bool reads_nothing(const rt_node *n, const rt_tensor *x)
-{
-    (void)n, (void)x;
-    return false;
-}
-
 typedef struct running_sum_args {
     size_t length, inner; /* numbers of a line, and their distance */
     const double *before;
@@ -60,7 +54,7 @@ static void running_sum_backward(const rt_node *n)
 const rt_op rt_op_running_sum = {.name = "running_sum",
                                  .forward = running_sum_forward,
                                  .backward = running_sum_backward,
-                                 .reads = reads_nothing};
+                                 .reads = rt_reads_nothing};
 
 rt_tensor *rt_running_sum(rt_graph *g, rt_tensor *x, int axis, const double *before)
 {
@@ -246,7 +240,7 @@ static void shift_backward(const rt_node *n)
 const rt_op rt_op_shift = {.name = "shift",
                            .forward = shift_forward,
                            .backward = shift_backward,
-                           .reads = reads_nothing};
+                           .reads = rt_reads_nothing};
 
 rt_tensor *rt_shift(rt_graph *g, rt_tensor *x, int first, const real *before,
                     const uint8_t *key_mask)

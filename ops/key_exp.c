@@ -1,4 +1,4 @@
-#include "ops/ops.h"
+#include "ops/private.h"
 #include "ops/vector_math.h"
 
 typedef struct key_exp_args {
@@ -7,11 +7,6 @@ typedef struct key_exp_args {
     const real *before; /* (B, H), or NULL */
     real *level;        /* (B, T, H) */
 } key_exp_args;
-
-static bool visible(const key_exp_args *args, size_t token)
-{
-    return !args->mask || args->mask[token];
-}
 
 /* Computes the level of every token of one head, in the sequence that starts at token `first` of
  * the batch. */
@@ -22,7 +17,7 @@ static void find_levels(const key_exp_args *args, const rt_tensor *x, size_t fir
     real largest = args->before ? args->before[b * (size_t)H + (size_t)h] : RT_NO_LEVEL;
     for (int t = 0; t < T; t++) {
         const size_t row = (first + (size_t)t) * (size_t)H + (size_t)h;
-        for (int d = 0; visible(args, first + (size_t)t) && d < D; d++) {
+        for (int d = 0; rt_mask_has(args->mask, first + (size_t)t) && d < D; d++) {
             const real feature = x->data[row * (size_t)D + (size_t)d];
             largest = feature > largest ? feature : largest;
         }
@@ -42,7 +37,8 @@ static void key_exp_forward(const rt_node *n)
             find_levels(args, x, (size_t)b * (size_t)x->shape[1], h);
     for (size_t row = 0; row < rows; row++)
         for (size_t i = row * D; i < (row + 1) * D; i++)
-            n->out->data[i] = visible(args, row / H) ? rt_exp_of(x->data[i] - args->level[row]) : 0;
+            n->out->data[i] =
+                rt_mask_has(args->mask, row / H) ? rt_exp_of(x->data[i] - args->level[row]) : 0;
 }
 
 static void key_exp_backward(const rt_node *n)

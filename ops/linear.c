@@ -440,17 +440,10 @@ static void round_backward(const rt_node *n)
     rt_grad_pass(n, 0);
 }
 
-static bool round_reads(const rt_node *n, const rt_tensor *x)
-{
-    (void)n;
-    (void)x;
-    return false;
-}
-
 static const rt_op op_round = {.name = "round",
                                .forward = round_forward,
                                .backward = round_backward,
-                               .reads = round_reads};
+                               .reads = rt_reads_nothing};
 
 rt_tensor *rt_for_products(rt_graph *g, rt_tensor *x)
 {

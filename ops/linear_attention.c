@@ -1,5 +1,4 @@
-#include "ops/gemm.h"
-#include "ops/ops.h"
+#include "ops/private.h"
 #include "ops/vector_math.h"
 
 #include <math.h>
@@ -119,11 +118,6 @@ static real dot(const real *restrict x, const real *restrict y, int size)
     return sum;
 }
 
-static bool visible(const head *a, int j)
-{
-    return !a->mask || a->mask[j];
-}
-
 /* Returns e^(level of `from` - level of `to`), `from` not after `to`; -1 is the last token of the
  * state. */
 static real fade(const head *a, int from, int to)
@@ -143,7 +137,7 @@ static real sum_keys(const head *a, real *z, real count, int j)
     const real faded = fade(a, j - 1, j);
     scale_row(z, faded, a->D);
     count *= faded;
-    if (!visible(a, j))
+    if (!rt_mask_has(a->mask, (size_t)j))
         return count;
     add_row(z, row_of(a->below_k, j), 1, a->D);
     return count + 1;
@@ -194,7 +188,7 @@ static void denominators_backward(const head *a)
             scale_row(a->row, fade(a, j, j + 1), a->D);
         if (causal)
             add_row(a->row, row_of(a->below_q, j), denominator_gradient(a, j), a->D);
-        if (visible(a, j))
+        if (rt_mask_has(a->mask, (size_t)j))
             add_row(row_of(a->dbelow_k, j), a->row, 1, a->D);
     }
 }
@@ -244,7 +238,7 @@ static void add_keys(const head *a, chunk c)
 {
     real share[CHUNK];
     for (int j = 0; j < c.size; j++)
-        share[j] = visible(a, c.start + j) ? fade(a, c.start + j, c.last) : 0;
+        share[j] = rt_mask_has(a->mask, (size_t)(c.start + j)) ? fade(a, c.start + j, c.last) : 0;
     add_to_sums(a, c.size, a->key, rows_from(a->v, c.start), share, fade(a, c.start - 1, c.last));
 }
 
@@ -346,9 +340,9 @@ static void keys_backward(const head *a)
             const int t = start + j;
             const real share = a->o->causal ? fade(a, t, c.last) : 1;
             scale_row(row_of(a->key, j), share, a->D);
-            if (a->dk.data && visible(a, t))
+            if (a->dk.data && rt_mask_has(a->mask, (size_t)t))
                 add_row(row_of(a->dk, t), row_of(a->scaled, j), share, a->D);
-            if (a->dv.data && visible(a, t))
+            if (a->dv.data && rt_mask_has(a->mask, (size_t)t))
                 add_row(row_of(a->dv, t), a->last, share, a->E);
         }
         if (a->dv.data)

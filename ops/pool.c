@@ -1,4 +1,4 @@
-#include "ops/ops.h"
+#include "ops/private.h"
 
 typedef struct pooling {
     rt_pooling kind;
@@ -12,11 +12,6 @@ typedef struct span {
     double share;
 } span;
 
-static bool is_token(const pooling *p, size_t row)
-{
-    return !p->key_mask || p->key_mask[row];
-}
-
 /* Returns the pooled tokens. In a sequence of padding alone, the last token is the first, and the
  * mean is 0. */
 static span span_of(const pooling *p, size_t b, size_t T)
@@ -25,8 +20,8 @@ static span span_of(const pooling *p, size_t b, size_t T)
     if (p->kind == RT_POOL_FIRST)
         return (span){0, 1, 1};
     for (size_t t = 0; t < T; t++)
-        tokens += is_token(p, b * T + t);
-    while (last && !is_token(p, b * T + last))
+        tokens += rt_mask_has(p->key_mask, b * T + t);
+    while (last && !rt_mask_has(p->key_mask, b * T + last))
         last--;
     if (p->kind == RT_POOL_LAST)
         return (span){last, last + 1, 1};
@@ -35,7 +30,7 @@ static span span_of(const pooling *p, size_t b, size_t T)
 
 static bool counts(const pooling *p, size_t row)
 {
-    return p->kind != RT_POOL_MEAN || is_token(p, row);
+    return p->kind != RT_POOL_MEAN || rt_mask_has(p->key_mask, row);
 }
 
 static void pool_forward(const rt_node *n)

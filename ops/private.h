@@ -19,6 +19,19 @@ static inline double rt_exact_at(const rt_tensor *x, size_t i)
     return x->exact ? x->exact[i] : (double)x->data[i];
 }
 
+/* Returns whether a mask, NULL for none, has token i. */
+static inline bool rt_mask_has(const uint8_t *mask, size_t i)
+{
+    return !mask || mask[i];
+}
+
+/* For rt_op.reads: backward reads no value. */
+static inline bool rt_reads_nothing(const rt_node *n, const rt_tensor *x)
+{
+    (void)n, (void)x;
+    return false;
+}
+
 /* For rt_op.reads: backward reads the first two inputs, and not the result. */
 static inline bool rt_reads_inputs(const rt_node *n, const rt_tensor *x)
 {
