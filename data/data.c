@@ -56,13 +56,13 @@ static void check_files(const rt_data_options *o, rt_rule_sink to)
     if (text && o->lowercase && o->level != RT_LEVEL_WORDPIECE)
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.lowercase", "data.level"),
                        "data.lowercase is for data.level = wordpiece");
-    if (text && rt_data_has_json_lines(o))
+    if (text && rt_data_has_files(o, true))
         check_fields(o, to);
     if (!text && rt_documents_are_named(o))
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.documents"),
                        "data.documents needs data.task = text: it says what separates the "
                        "documents of a text");
-    if (text && rt_documents_are_named(o) && !rt_data_has_plain_files(o))
+    if (text && rt_documents_are_named(o) && !rt_data_has_files(o, false))
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.documents", "data.file"),
                        "data.documents is for plain texts: each line of FILE.jsonl is a document");
 }

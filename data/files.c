@@ -104,8 +104,7 @@ void rt_data_files_free(rt_data_files *files)
     *files = (rt_data_files){.options = files->options};
 }
 
-/* Returns whether a file is, or is not, one of JSON lines. */
-static bool has_file(const rt_data_options *o, bool json)
+bool rt_data_has_files(const rt_data_options *o, bool json_lines)
 {
     const bool list = rt_tasks[o->task].kind == RT_DATA_WINDOWS;
     bool has = false;
@@ -117,19 +116,9 @@ static bool has_file(const rt_data_options *o, bool json)
             rt_list_item_copy(item, name, sizeof name);
             if (list)
                 cut_weight(name);
-            has = *name && rt_json_is_lines(name) == json;
+            has = *name && rt_json_is_lines(name) == json_lines;
         }
     return has;
-}
-
-bool rt_data_has_json_lines(const rt_data_options *o)
-{
-    return has_file(o, true);
-}
-
-bool rt_data_has_plain_files(const rt_data_options *o)
-{
-    return has_file(o, false);
 }
 
 bool rt_documents_are_named(const rt_data_options *o)
@@ -139,7 +128,7 @@ bool rt_documents_are_named(const rt_data_options *o)
 
 bool rt_documents_are_cut(const rt_data_options *o)
 {
-    return rt_documents_are_named(o) || rt_data_has_json_lines(o);
+    return rt_documents_are_named(o) || rt_data_has_files(o, true);
 }
 
 const char *rt_data_field(const rt_data_options *o, bool label)

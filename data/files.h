@@ -37,9 +37,8 @@ void rt_data_files_free(rt_data_files *files);
 /* Removes the files of a part. */
 void rt_data_files_skip(rt_data_files *files, int part);
 
-/* Returns whether a text is a file of JSON lines. */
-bool rt_data_has_json_lines(const rt_data_options *o);
-bool rt_data_has_plain_files(const rt_data_options *o);
+/* Returns whether a file of a text is one of JSON lines, or a plain one. */
+bool rt_data_has_files(const rt_data_options *o, bool json_lines);
 
 /* Returns whether data.documents names a separator. */
 bool rt_documents_are_named(const rt_data_options *o);
