@@ -30,45 +30,25 @@ static const char *const known[] = {"general.", "tokenizer.", "quantize.", "spli
 typedef struct importing {
     rt_gguf file;
     rt_huggingface *there;
-    rt_status status;
+    rt_reading r; /* of all keys */
 } importing;
-
-static void refuse_as(importing *i, const char *message)
-{
-    if (!i->status.code)
-        i->status = rt_error(RT_CHECKPOINT, "%s: %s", i->file.tensors->name, message);
-}
-#define refuse(i, ...) refuse_as(i, RT_PRINTED(RT_MESSAGE_SIZE, __VA_ARGS__))
-
-static json_t *find(const importing *i, const char *key)
-{
-    return json_object_get(i->file.keys, key);
-}
 
 /* Returns the text of a key; "" if it is missing. */
 static const char *text_of(importing *i, const char *key)
 {
-    const json_t *value = find(i, key);
+    const json_t *value = rt_reading_find(&i->r, key);
     if (value && !json_is_string(value))
-        refuse(i, "%s must be a text", key);
+        rt_reading_refuse(&i->r, "%s must be a text", key);
     return json_is_string(value) ? json_string_value(value) : "";
-}
-
-static bool flag_of(importing *i, const char *key, bool initial)
-{
-    const json_t *value = find(i, key);
-    if (value && !json_is_boolean(value))
-        refuse(i, "%s must be true or false", key);
-    return value ? json_is_true(value) : initial;
 }
 
 /* Returns the id of a token of the model; RT_NO_ID if the key is missing. */
 static int32_t id_of(importing *i, const char *key)
 {
-    const json_t *value = find(i, key);
+    const json_t *value = rt_reading_find(&i->r, key);
     const json_int_t id = json_integer_value(value), count = i->there->options.vocab;
     if (value && !(json_is_integer(value) && id >= 0 && id < count))
-        refuse(i, "%s must be an id below %lld", key, (long long)count);
+        rt_reading_refuse(&i->r, "%s must be an id below %lld", key, (long long)count);
     return value ? (int32_t)id : RT_NO_ID;
 }
 
@@ -91,7 +71,8 @@ static void judge_key(importing *i, const char *name, const char *key, const jso
     const bool scalar = json_is_number(value) || json_is_boolean(value);
     const bool neutral = scalar && (causal ? number == 1 : number == 0 || (scale && number == 1));
     if (begins_with_any(key, computing) && !neutral)
-        refuse(i, "%s changes what the model computes, and is not read", RT_QUOTED(name));
+        rt_reading_refuse(&i->r, "%s changes what the model computes, and is not read",
+                          RT_QUOTED(name));
     if (!begins_with_any(key, computing) && warnings->length < MOST)
         rt_writer_add(warnings, "%s%s", warnings->length ? ", " : "", RT_QUOTED(name));
 }
@@ -106,16 +87,14 @@ static void read_options(importing *i)
     json_auto_t *own = json_object(); /* keys of the architecture, without its name */
     json_t *value;
     int count = 0;
-    rt_reading r = {.file = i->file.tensors->name, .status = i->status};
     for (; *family && strcmp((*family)->type, name) != 0; family++)
         names[count++] = (*family)->type;
     if (!*family)
-        rt_reading_refuse_word(&r, "general.architecture", names, count, "rotor reads no other",
+        rt_reading_refuse_word(&i->r, "general.architecture", names, count, "rotor reads no other",
                                name);
-    else if (json_integer_value(find(i, "split.count")) > 1)
-        rt_reading_refuse(&r, "split.count: the model is in several files; rotor reads none");
-    i->status = r.status;
-    if (i->status.code)
+    else if (json_integer_value(rt_reading_find(&i->r, "split.count")) > 1)
+        rt_reading_refuse(&i->r, "split.count: the model is in several files; rotor reads none");
+    if (i->r.status.code)
         return;
     const size_t length = strlen(name);
     there->files->family = *family;
@@ -124,20 +103,20 @@ static void read_options(importing *i)
         const bool of_model = !strncmp(key, name, length) && key[length] == '.';
         const char *rest = of_model ? key + length : key;
         if (of_model && json_object_set(own, rest, value))
-            i->status = rt_out_of_memory("a model");
+            i->r.status = rt_out_of_memory("a model");
         if (of_model ? !rt_config_key_sets(*family, rest) : !begins_with_any(key, known))
             judge_key(i, key, rest, value);
     }
     if (there->files->warnings.length)
         rt_writer_add(&there->files->warnings, ": rotor does not know, and ignores, these keys\n");
+    rt_reading r = i->r;
     r.json = own;
     r.within = name;
-    r.status = i->status;
     there->has_head = true;
     there->architecture = (*family)->classes->name;
     rt_config_begin(there);
     rt_config_rows_read((*family)->config, &r, there);
-    i->status = r.status;
+    i->r.status = r.status;
     rt_transformer_options *o = &there->options;
     o->position.pairing = RT_HALF; /* as in Hugging Face, also where the file interleaves */
     o->tie_embeddings = !rt_huggingface_tensor(there, "output.weight");
@@ -146,7 +125,7 @@ static void read_options(importing *i)
               : rt_huggingface_tensor(there, "blk.0.ffn_down.bias")  ? RT_BIAS_FFN
                                                                      : RT_BIAS_NONE;
     there->length = there->max_positions < RT_MOST_SIZE ? there->max_positions : RT_MOST_SIZE;
-    if (!i->status.code)
+    if (!i->r.status.code)
         rt_transformer_resolve(o);
 }
 
@@ -169,22 +148,23 @@ static void read_ends(importing *i)
 /* Adds the tokens to model.vocab and, those that are no pieces of words, to added_tokens. */
 static void sort_tokens(importing *i, json_t *vocab, json_t *added)
 {
-    const json_t *types = find(i, TOKENIZER "token_type");
+    const json_t *types = rt_reading_find(&i->r, TOKENIZER "token_type");
     json_t *token;
     size_t id;
-    json_array_foreach(find(i, TOKENIZER "tokens"), id, token)
+    json_array_foreach(rt_reading_find(&i->r, TOKENIZER "tokens"), id, token)
     {
         const json_t *number = json_array_get(types, id);
         const json_int_t type = types ? json_integer_value(number) : RT_GGUF_NORMAL;
         const char *text = json_string_value(token);
         if (!text || !number != !types || type < RT_GGUF_NORMAL || type > RT_GGUF_UNUSED)
-            refuse(i, TOKENIZER "token_type of %zu is %lld; 1 to 5 are read", id, (long long)type);
-        if (i->status.code)
+            rt_reading_refuse(&i->r, TOKENIZER "token_type of %zu is %lld; 1 to 5 are read", id,
+                              (long long)type);
+        if (i->r.status.code)
             return;
         if (type == RT_GGUF_UNUSED)
             continue;
         if (json_object_get(vocab, text))
-            refuse(i, TOKENIZER "tokens has %s twice", RT_QUOTED(text));
+            rt_reading_refuse(&i->r, TOKENIZER "tokens has %s twice", RT_QUOTED(text));
         bool put = !json_object_set_new(vocab, text, json_integer((json_int_t)id));
         if (type != RT_GGUF_NORMAL)
             put &= !json_array_append_new(added,
@@ -192,8 +172,8 @@ static void sort_tokens(importing *i, json_t *vocab, json_t *added)
                                                     (json_int_t)id, "content", text, "single_word",
                                                     0, "lstrip", 0, "rstrip", 0, "normalized", 0,
                                                     "special", type != RT_GGUF_ADDED));
-        if (!put && !i->status.code)
-            i->status = rt_out_of_memory("a vocabulary");
+        if (!put && !i->r.status.code)
+            i->r.status = rt_out_of_memory("a vocabulary");
     }
 }
 
@@ -201,7 +181,7 @@ static void sort_tokens(importing *i, json_t *vocab, json_t *added)
 static char *make_tokenizer(importing *i, const rt_gguf_pattern *pattern)
 {
     json_auto_t *vocab = json_object(), *added = json_array(), *none = json_array();
-    json_t *merges = find(i, TOKENIZER "merges");
+    json_t *merges = rt_reading_find(&i->r, TOKENIZER "merges");
     char *text = NULL;
     sort_tokens(i, vocab, added);
     const rt_tokenizer_parts parts = {.cuts = pattern->cuts,
@@ -210,8 +190,8 @@ static char *make_tokenizer(importing *i, const rt_gguf_pattern *pattern)
                                       .vocab = vocab,
                                       .merges = merges ? merges : none,
                                       .added = added};
-    if (!i->status.code)
-        i->status = rt_tokenizer_assemble(&text, &parts);
+    if (!i->r.status.code)
+        i->r.status = rt_tokenizer_assemble(&text, &parts);
     json_object_clear(i->file.keys);
     return text;
 }
@@ -221,9 +201,9 @@ static void parse_tokenizer(importing *i, rt_vocabulary_kind kind, char *text)
 {
     rt_vocabulary_free(i->there->vocabulary);
     i->there->vocabulary = NULL;
-    if (!i->status.code)
-        i->status = rt_vocabulary_read(&i->there->vocabulary, kind, i->file.tensors->name,
-                                       (unsigned char *)text, strlen(text));
+    if (!i->r.status.code)
+        i->r.status = rt_vocabulary_read(&i->there->vocabulary, kind, i->file.tensors->name,
+                                         (unsigned char *)text, strlen(text));
     rt_free(text);
 }
 
@@ -235,16 +215,16 @@ static void read_vocabulary(importing *i, const rt_gguf_pattern *pattern)
                                 .mask = id_of(i, TOKENIZER "mask_token_id"),
                                 .unknown = RT_NO_ID};
     const rt_vocabulary_kind kind = {.level = RT_LEVEL_BPE, .has_known = true, .known = ids};
-    const bool begins = flag_of(i, TOKENIZER "add_bos_token", pattern->ignore_merges);
-    const bool ends = flag_of(i, TOKENIZER "add_eos_token", false);
+    const bool begins = rt_reading_flag(&i->r, TOKENIZER "add_bos_token", pattern->ignore_merges);
+    const bool ends = rt_reading_flag(&i->r, TOKENIZER "add_eos_token", false);
     if (begins && ids.cls == RT_NO_ID)
-        refuse(i, TOKENIZER "add_bos_token: there is no bos_token_id");
+        rt_reading_refuse(&i->r, TOKENIZER "add_bos_token: there is no bos_token_id");
     if (ends && ids.sep == RT_NO_ID)
-        refuse(i, TOKENIZER "add_eos_token: there is no eos_token_id");
+        rt_reading_refuse(&i->r, TOKENIZER "add_eos_token: there is no eos_token_id");
     char *text = make_tokenizer(i, pattern);
     parse_tokenizer(i, kind, text);
-    if (!i->status.code && (begins || ends)) { /* again, with a post-processor */
-        i->status = rt_tokenizer_bpe_file(&text, i->there->vocabulary, begins, ends);
+    if (!i->r.status.code && (begins || ends)) { /* again, with a post-processor */
+        i->r.status = rt_tokenizer_bpe_file(&text, i->there->vocabulary, begins, ends);
         parse_tokenizer(i, kind, text);
     }
 }
@@ -259,48 +239,51 @@ static void read_tokenizer(importing *i)
     while (pattern->name && strcmp(pattern->name, pre) != 0)
         pattern++;
     if (strcmp(model, "gpt2") != 0)
-        refuse(i, TOKENIZER "model = %s%s: only gpt2, byte-level BPE, is read", RT_QUOTED(model),
-               strcmp(model, "llama") ? "" : " (SentencePiece)");
+        rt_reading_refuse(&i->r, TOKENIZER "model = %s%s: only gpt2, byte-level BPE, is read",
+                          RT_QUOTED(model), strcmp(model, "llama") ? "" : " (SentencePiece)");
     else if (!pattern->name)
-        refuse(i, TOKENIZER "pre = %s: rotor has no such pre-tokenizer", RT_QUOTED(pre));
+        rt_reading_refuse(&i->r, TOKENIZER "pre = %s: rotor has no such pre-tokenizer",
+                          RT_QUOTED(pre));
     else
         read_vocabulary(i, pattern);
-    if (i->status.code == RT_DATA)
-        i->status.code = RT_CHECKPOINT;
+    if (i->r.status.code == RT_DATA)
+        i->r.status.code = RT_CHECKPOINT;
 }
 
 rt_status rt_gguf_import(rt_huggingface **there_new, const char *path)
 {
-    importing i = {.status = rt_ok()};
+    importing i = {.r.status = rt_ok()};
     rt_safetensors **files = rt_alloc(1, sizeof *files);
     *there_new = NULL;
-    i.status = rt_gguf_open(&i.file, path);
-    if (!i.status.code)
-        i.status = files ? rt_huggingface_new(&i.there) : rt_out_of_memory("a list of files");
-    if (i.status.code) {
+    i.r.status = rt_gguf_open(&i.file, path);
+    if (!i.r.status.code)
+        i.r.status = files ? rt_huggingface_new(&i.there) : rt_out_of_memory("a list of files");
+    if (i.r.status.code) {
         rt_free(files);
         rt_gguf_close(&i.file);
-        return i.status;
+        return i.r.status;
     }
+    i.r.file = i.file.tensors->name;
+    i.r.json = i.file.keys;
     *files = i.file.tensors;
     i.there->files->weights = (rt_weights){files, 1};
     i.there->files->described = (*files)->name;
     read_options(&i);
-    if (!i.status.code)
+    if (!i.r.status.code)
         read_ends(&i);
-    if (!i.status.code)
-        i.status = rt_huggingface_resolve(i.there);
-    if (!i.status.code) {
+    if (!i.r.status.code)
+        i.r.status = rt_huggingface_resolve(i.there);
+    if (!i.r.status.code) {
         read_tokenizer(&i);
-        i.status = rt_huggingface_prepare(i.there, i.status, NULL);
+        i.r.status = rt_huggingface_prepare(i.there, i.r.status, NULL);
     }
     i.file.tensors = NULL; /* the model has them */
     rt_gguf_close(&i.file);
-    if (i.status.code)
+    if (i.r.status.code)
         rt_huggingface_close(i.there);
     else
         *there_new = i.there;
-    return i.status;
+    return i.r.status;
 }
 
 rt_status rt_gguf_chat_template(char **template_new, const char *path)
