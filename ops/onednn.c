@@ -7,6 +7,7 @@
 
 #include <dnnl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,6 +46,7 @@ typedef struct thread {
 static dnnl_engine_t cpu;
 static pthread_key_t key;
 static bool begin_failed;
+static sigset_t handled; /* signals that a program may handle and continue */
 
 /* libdnnl's threads are those of OpenMP; the setting affects the calling thread only. */
 extern void omp_set_num_threads(int threads);
@@ -315,7 +317,7 @@ static bool multiply_beside(thread *t, const rt_product *p, dnnl_data_type_t typ
 
 /* Computes the products of a batch. In float, operands are not copied: a batch is one call only if
  * it has no gaps and the processor is fast at batches. */
-bool rt_onednn_multiply(const rt_product *p, rt_math math)
+static bool multiply(const rt_product *p, rt_math math)
 {
     const rt_batch_size batch = p->c.batch;
     const bool direct =
@@ -335,6 +337,18 @@ bool rt_onednn_multiply(const rt_product *p, rt_math math)
                                (const float *)one.b.data, p->b.stride, (float)p->beta,
                                (float *)one.c.data, p->c.stride);
         }
+    return good;
+}
+
+/* Signals are blocked meanwhile: in the kernels of dnnl_sgemm for long sums (with AVX-512 from 84
+ * terms on) the stack pointer points to a buffer in the heap, so that the frame of a signal handler
+ * would overwrite the memory below it. */
+bool rt_onednn_multiply(const rt_product *p, rt_math math)
+{
+    sigset_t before;
+    pthread_sigmask(SIG_BLOCK, &handled, &before);
+    const bool good = multiply(p, math);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return good;
 }
 
@@ -364,6 +378,10 @@ size_t rt_onednn_library(int m, int n, int k, rt_math math)
 
 static void begin(void)
 {
+    static const int fatal[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
+    sigfillset(&handled);
+    for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
+        sigdelset(&handled, fatal[i]);
     begin_failed = pthread_key_create(&key, end_thread) || dnnl_engine_create(&cpu, dnnl_cpu, 0);
 }
 

@@ -8,6 +8,8 @@
 #include "ops/private.h"
 
 #include <pthread.h>
+#include <signal.h>
+#include <sys/time.h>
 
 enum { ROOM = 40000 };
 
@@ -301,6 +303,45 @@ TEST(a_nan_changes_only_its_row_and_column)
     for (int i = 0; i < M; i++)
         for (int j = 0; j < N; j++)
             ck_assert(isfinite(c[i * N + j]) == (i != 1 && j != BAD));
+}
+
+static pthread_t own;
+static uintptr_t stack;
+static volatile sig_atomic_t signals, strays;
+
+static void count_signal(int number)
+{
+    const uintptr_t here = (uintptr_t)__builtin_frame_address(0), most = (uintptr_t)1 << 20;
+    (void)number;
+    if (!pthread_equal(pthread_self(), own)) /* but a thread of the library, with its own stack */
+        return;
+    signals++;
+    strays += here > stack || stack - here > most;
+}
+
+/* Kernels may keep something else in the stack pointer. */
+TEST_ROWS(a_signal_during_a_product_is_handled_on_the_stack, 0, ENGINES)
+{
+    enum { M = 96, N = 64, K = 200, MICROSECONDS = 100, ENOUGH = 100 };
+    const struct sigaction count = {.sa_handler = count_signal, .sa_flags = SA_RESTART};
+    const struct itimerval often = {{0, MICROSECONDS}, {0, MICROSECONDS}}, never = {{0, 0}, {0, 0}};
+    struct sigaction before;
+    own = pthread_self();
+    stack = (uintptr_t)__builtin_frame_address(0);
+    signals = strays = 0;
+    if (use(engines + _i)) {
+        draw_all(ROOM);
+        ck_assert(!sigaction(SIGALRM, &count, &before));
+        for (int i = 0; signals < ENOUGH; i++) {
+            rt_gemm((rt_sizes){M, N, K}, 1, rt_transposed(rt_rows_at(a, M)), rt_rows_at(b, N), 1,
+                    rt_result_at(c, N));
+            if (!i) /* the first product creates the kernel */
+                ck_assert(!setitimer(ITIMER_REAL, &often, NULL));
+        }
+        ck_assert(!setitimer(ITIMER_REAL, &never, NULL) && !sigaction(SIGALRM, &before, NULL));
+        ck_assert_msg(!strays, "%d of %d signals", (int)strays, (int)signals);
+    }
+    back();
 }
 
 #ifndef RT_DOUBLE
