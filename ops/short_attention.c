@@ -35,13 +35,21 @@ bool rt_attention_is_short(const rt_node *n)
 /* C = factor A B, or C += factor A B, where element (i, p) of A is a[i * a_row + p * a_column], B
  * and C are in rows, and n is a multiple of COLUMNS. The factor is alpha, times that of the row. */
 typedef struct product {
-    int m, n, k;
+    rt_sizes size;
     real alpha;
     const real *factors; /* of rows; NULL: 1 */
-    const real *a, *b;
-    size_t a_row, a_column, b_row;
-    real *c;
-    size_t c_row;
+    struct {
+        const real *data;
+        size_t row, column;
+    } a;
+    struct {
+        const real *data;
+        size_t row;
+    } b;
+    struct {
+        real *data;
+        size_t row;
+    } c;
     bool adds;
 } product;
 
@@ -54,16 +62,16 @@ typedef struct product {
         typedef real vector __attribute__((vector_size(BYTES)));                                   \
         typedef real stored __attribute__((vector_size(BYTES), aligned(sizeof(real)), may_alias)); \
         enum { EACH = (BYTES) / sizeof(real) };                                                    \
-        const real *a = p.a + (size_t)row * p.a_row, *b = p.b + column;                            \
-        real *c = p.c + (size_t)row * p.c_row + column;                                            \
+        const real *a = p.a.data + (size_t)row * p.a.row, *b = p.b.data + column;                  \
+        real *c = p.c.data + (size_t)row * p.c.row + column;                                       \
         vector sum[ROWS][VECTORS] = {0};                                                           \
-        for (int k = 0; k < p.k; k++, a += p.a_column, b += p.b_row)                               \
+        for (int k = 0; k < p.size.k; k++, a += p.a.column, b += p.b.row)                          \
             for (int v = 0; v < (VECTORS); v++) {                                                  \
                 const vector x = *(const stored *)(b + v * EACH);                                  \
                 for (int i = 0; i < (ROWS); i++)                                                   \
-                    sum[i][v] += a[(size_t)i * p.a_row] * x;                                       \
+                    sum[i][v] += a[(size_t)i * p.a.row] * x;                                       \
             }                                                                                      \
-        for (int i = 0; i < (ROWS); i++, c += p.c_row) {                                           \
+        for (int i = 0; i < (ROWS); i++, c += p.c.row) {                                           \
             const real factor = p.factors ? p.alpha * p.factors[row + i] : p.alpha;                \
             for (int v = 0; v < (VECTORS); v++) {                                                  \
                 stored *to = (stored *)(c + v * EACH);                                             \
@@ -82,11 +90,11 @@ DEFINE_TILE(row_of_16, 16, 1, 4)
 
 /* Computes a product in tiles of ROWS rows. */
 #define IN_TILES(p, ROWS, tile, row_tile)                                                          \
-    for (int column = 0; column < (p).n; column += COLUMNS) {                                      \
+    for (int column = 0; column < (p).size.n; column += COLUMNS) {                                 \
         int row = 0;                                                                               \
-        for (; row + (ROWS) <= (p).m; row += (ROWS))                                               \
+        for (; row + (ROWS) <= (p).size.m; row += (ROWS))                                          \
             tile(p, row, column);                                                                  \
-        for (; row < (p).m; row++)                                                                 \
+        for (; row < (p).size.m; row++)                                                            \
             row_tile(p, row, column);                                                              \
     }
 
@@ -95,10 +103,10 @@ static RT_ROW_KERNEL(multiply, (const product *whole), (whole))
     const product p = *whole;
     if (rt_row_set_in_use == RT_ROWS_AVX512) {
         product rest = p;
-        for (; rest.n >= 2 * COLUMNS;
-             rest.n -= 2 * COLUMNS, rest.b += 2 * COLUMNS, rest.c += 2 * COLUMNS)
-            for (int row = 0, rows; row < rest.m; row += rows)
-                if ((rows = rest.m - row >= 8 ? 8 : 1) == 8) {
+        for (; rest.size.n >= 2 * COLUMNS;
+             rest.size.n -= 2 * COLUMNS, rest.b.data += 2 * COLUMNS, rest.c.data += 2 * COLUMNS)
+            for (int row = 0, rows; row < rest.size.m; row += rows)
+                if ((rows = rest.size.m - row >= 8 ? 8 : 1) == 8) {
                     eight_rows_twice(rest, row, 0);
                 } else {
                     row_of_64(rest, row, 0);
@@ -318,17 +326,11 @@ static void finish(real *s, const head *a)
 /* Computes the scores (keys, queries) with the transposed queries. */
 static void score(real *s, const real *queries, const head *a)
 {
-    const product p = {.m = a->Tk,
-                       .n = a->queries,
-                       .k = a->D,
+    const product p = {.size = {a->Tk, a->queries, a->D},
                        .alpha = (real)a->args->o.scale,
-                       .a = a->k,
-                       .a_row = a->k_row,
-                       .a_column = 1,
-                       .b = queries,
-                       .b_row = (size_t)a->queries,
-                       .c = s,
-                       .c_row = (size_t)a->queries};
+                       .a = {a->k, a->k_row, 1},
+                       .b = {queries, (size_t)a->queries},
+                       .c = {s, (size_t)a->queries}};
     multiply(&p);
     finish(s, a);
 }
@@ -367,18 +369,12 @@ static void forward_head(const head *a, const scratch *w)
     transpose(w->queries, a->queries, a->q, a->q_row, a->Tq, a->D);
     score(w->s, w->queries, a);
     softmax_columns(w->s, a->Tk, a->queries, w->shift, w->inverse);
-    const product p = {.m = a->Tq,
-                       .n = a->E,
-                       .k = a->Tk,
+    const product p = {.size = {a->Tq, a->E, a->Tk},
                        .alpha = 1,
                        .factors = w->inverse,
-                       .a = w->s,
-                       .a_row = 1,
-                       .a_column = (size_t)a->queries,
-                       .b = a->v,
-                       .b_row = a->v_row,
-                       .c = a->out,
-                       .c_row = a->out_row};
+                       .a = {w->s, 1, (size_t)a->queries},
+                       .b = {a->v, a->v_row},
+                       .c = {a->out, a->out_row}};
     multiply(&p);
     memcpy(a->shift, w->shift, row);
     memcpy(a->inverse, w->inverse, row);
@@ -389,17 +385,11 @@ static void forward_head(const head *a, const scratch *w)
 static void add_to_keys(real *to, size_t to_row, int size, bool adds, const real *x, const real *y,
                         size_t y_row, real factor, const head *a)
 {
-    const product p = {.m = a->Tk,
-                       .n = size,
-                       .k = a->Tq,
+    const product p = {.size = {a->Tk, size, a->Tq},
                        .alpha = factor,
-                       .a = x,
-                       .a_row = (size_t)a->queries,
-                       .a_column = 1,
-                       .b = y,
-                       .b_row = y_row,
-                       .c = to,
-                       .c_row = to_row,
+                       .a = {x, (size_t)a->queries, 1},
+                       .b = {y, y_row},
+                       .c = {to, to_row},
                        .adds = adds};
     multiply(&p);
 }
@@ -408,28 +398,16 @@ static void backward_head(const head *a, const scratch *w)
 {
     const real scale = (real)a->args->o.scale;
     const size_t row = (size_t)a->Tq * sizeof(real), queries = (size_t)a->queries;
-    const product dp = {.m = a->Tk,
-                        .n = a->queries,
-                        .k = a->E,
+    const product dp = {.size = {a->Tk, a->queries, a->E},
                         .alpha = 1,
-                        .a = a->v,
-                        .a_row = a->v_row,
-                        .a_column = 1,
-                        .b = w->dout,
-                        .b_row = queries,
-                        .c = w->ds,
-                        .c_row = queries};
-    const product dq = {.m = a->Tq,
-                        .n = a->D,
-                        .k = a->Tk,
+                        .a = {a->v, a->v_row, 1},
+                        .b = {w->dout, queries},
+                        .c = {w->ds, queries}};
+    const product dq = {.size = {a->Tq, a->D, a->Tk},
                         .alpha = scale,
-                        .a = w->ds,
-                        .a_row = 1,
-                        .a_column = queries,
-                        .b = a->k,
-                        .b_row = a->k_row,
-                        .c = a->dq,
-                        .c_row = a->q_row,
+                        .a = {w->ds, 1, queries},
+                        .b = {a->k, a->k_row},
+                        .c = {a->dq, a->q_row},
                         .adds = a->adds_q};
     transpose(w->queries, a->queries, a->q, a->q_row, a->Tq, a->D);
     transpose(w->dout, a->queries, a->dout, a->out_row, a->Tq, a->E);
