@@ -700,9 +700,10 @@ ahead_at_40() { # how far the models without positions are ahead, from the least
         $3 > 1 { d = none - $6; if (least == "" || d < least) least = d; if (d > most) most = d }
         END { printf "%.0f to %.0f\n", least, most }'
 }
-holm_of_planned() { # holm_of_planned NAME: p of an experiment, over the rows that were planned
-    grep -v ', after' "$work/gallery" | awk -F' *[|] *' -v name="$1" '
-        NF == 12 && $5 != "" {
+holm_of_planned() { # holm_of_planned NAME: p of an experiment, over the rows of its family that were planned
+    family=$(awk -F, '$8 == 1 { printf "%s ", $1 }' "$root/experiments/gallery/comparisons.csv")
+    grep -v ', after' "$work/gallery" | awk -F' *[|] *' -v family=" $family" '
+        NF == 12 && $5 != "" && index(family, " " $2 " ") {
             split($7, part, /[][, ]+/); mean = part[1]; half = (part[3] - part[2]) / 2
             key[++n] = $2; t[n] = mean / half; pairs[n] = $4
             if (t[n] < 0) t[n] = -t[n]
