@@ -51,16 +51,26 @@ void rt_figures_write(rt_figures *f, const char *name, rt_writer *text)
     rt_writer_free(text);
 }
 
-void rt_figures_quote(rt_writer *w, const char *text)
+static void quote(rt_writer *w, const char *text, const char *percent)
 {
     rt_writer_add(w, "'");
     for (; *text; text++)
-        if (*text == '\'')
-            rt_writer_add(w, "''");
+        if (*text == '\'' || *text == '%')
+            rt_writer_add(w, "%s", *text == '%' ? percent : "''");
         else
             rt_writer_add(w, "%c",
                           iscntrl((unsigned char)*text) || strchr("`\"\\@", *text) ? '?' : *text);
     rt_writer_add(w, "'");
+}
+
+void rt_figures_quote(rt_writer *w, const char *text)
+{
+    quote(w, text, "%");
+}
+
+void rt_figures_quote_tic(rt_writer *w, const char *text)
+{
+    quote(w, text, "%%");
 }
 
 /* Adds sections of figures.gp to a script, by their names, separated by blanks. A section begins

@@ -61,6 +61,9 @@ void rt_figures_write(rt_figures *f, const char *name, rt_writer *text);
  * characters, and characters that gnuplot could interpret, become question marks. */
 void rt_figures_quote(rt_writer *script, const char *text);
 
+/* The same for the label of a tic, in which gnuplot reads % as the start of a format. */
+void rt_figures_quote_tic(rt_writer *script, const char *text);
+
 /* Extends the caption of a figure. */
 void rt_figure_note(rt_figure *figure, const char *format, ...) RT_PRINTF(2, 3);
 

@@ -263,7 +263,7 @@ static void add_maps(rt_drawing *d, const view *v, const rt_transformer_options 
             length += (unsigned char)*c < 0x80 ? 8 : 4; /* two to four bytes are a character */
         longest = length > longest ? length : longest;
         rt_writer_add(&tics, t ? ", " : "(");
-        rt_figures_quote(&tics, label);
+        rt_figures_quote_tic(&tics, label);
         rt_writer_add(&tics, " %d%s", t, t + 1 < v->tokens ? "" : ")");
     }
     /* up to three maps in half of the page; a single map is limited in size */

@@ -153,12 +153,9 @@ static rt_status choose_ranking(rt_ranking *ranking, rt_sweep_runs *runs)
  * which has an effect. */
 static bool are_pair(const rt_sweep_runs *s, int a, int b, int column)
 {
-    if (s->list[a].question != s->list[b].question || s->list[a].row == s->list[b].row)
-        return false;
-    for (int i = s->exit_column - 1; i > 0; i--)
-        if (i != column && strcmp(s->list[a].cells[i], s->list[b].cells[i]) != 0)
-            return false;
-    return true;
+    const rt_sweep_run *one = s->list + a, *other = s->list + b;
+    return one->question == other->question && one->row != other->row &&
+           rt_sweep_same_seed(s, a, b) && rt_sweep_same_settings(s, one, other, column);
 }
 
 /* Runs with one value of a key, each paired with a run of another value. */

@@ -346,11 +346,8 @@ static bool find_values(swept *s)
 /* Returns whether two runs agree in all other settings. */
 static bool same_otherwise(const swept *s, int run, int other)
 {
-    for (int c = 1; c < s->runs->exit_column; c++)
-        if (c != s->column && rt_sweep_differs(s->runs, c) &&
-            strcmp(s->runs->list[run].cells[c], s->runs->list[other].cells[c]) != 0)
-            return false;
-    return true;
+    const rt_sweep_run *list = s->runs->list;
+    return rt_sweep_same_settings(s->runs, list + run, list + other, s->column);
 }
 
 /* Returns whether a row has a run of a value and of a series, -1 for any. Where a key has no effect
@@ -419,7 +416,7 @@ static void add_names(rt_writer *w, const swept *s)
     rt_writer_add(w, s->logarithmic ? " noenhanced\nset logscale x\n" : " noenhanced\n");
     for (int v = 0; v < s->value_count && !(s->numeric && s->value_count > 8); v++) {
         rt_writer_add(w, v ? ", " : "set xtics noenhanced (");
-        rt_figures_quote(w, s->values[v]);
+        rt_figures_quote_tic(w, s->values[v]);
         rt_writer_add(w, " %.9g%s", position_of(s, v), v + 1 < s->value_count ? "" : ")\n");
     }
     rt_figures_scale(w, 'y', s->means);

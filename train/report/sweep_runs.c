@@ -31,10 +31,11 @@ static bool can_set_apart(const rt_sweep_runs *s, int column)
     return column > 0 && column < s->exit_column && column != s->seed_column;
 }
 
-static bool same_texts(const rt_sweep_runs *s, const rt_sweep_run *a, const rt_sweep_run *b)
+bool rt_sweep_same_settings(const rt_sweep_runs *s, const rt_sweep_run *a, const rt_sweep_run *b,
+                            int but)
 {
     for (int i = 1; i < s->exit_column; i++)
-        if (can_set_apart(s, i) && strcmp(a->cells[i], b->cells[i]) != 0)
+        if (i != but && can_set_apart(s, i) && strcmp(a->cells[i], b->cells[i]) != 0)
             return false;
     return true;
 }
@@ -42,7 +43,7 @@ static bool same_texts(const rt_sweep_runs *s, const rt_sweep_run *a, const rt_s
 static bool same_row(const rt_sweep_runs *s, const rt_sweep_run *a, const rt_sweep_run *b)
 {
     return a->question == b->question &&
-           ((a->setting && a->setting == b->setting) || same_texts(s, a, b));
+           ((a->setting && a->setting == b->setting) || rt_sweep_same_settings(s, a, b, 0));
 }
 
 bool rt_sweep_same_seed(const rt_sweep_runs *s, int a, int b)
@@ -82,7 +83,7 @@ rt_status rt_sweep_rows_find(rt_sweep_runs *s)
         while (other < r && !same_row(s, other, r))
             other++;
         r->row = other < r ? other->row : s->row_count++;
-        s->rows[r->row].merged |= !same_texts(s, other, r);
+        s->rows[r->row].merged |= !rt_sweep_same_settings(s, other, r, 0);
         r->diverged = !isnan(rt_sweep_number(s, run, limit));
         r->good = has_finished(s, run) && !r->diverged;
     }

@@ -156,6 +156,19 @@ TEST(maps_of_a_text_have_its_tokens_at_their_axes)
     expect_in(page.figures.list[0].caption, "; tokens 0 to 19 of 24");
 }
 
+/* In the label of a tic gnuplot reads % as the start of a format. */
+TEST(a_token_with_a_percent_sign_is_drawn)
+{
+    NEEDS_PROGRAM("gnuplot");
+    put_text("a.txt", "%d% of 5%! %d% of 5%! %d% of 5%! %d% of 5%!");
+    const char *file = lasting("data.file=%s", in_scratch("a.txt"));
+    draw(tiny, OVERRIDES("data.task=text", "data.vocab=32", file, "model.heads=1", "model.layers=1",
+                         "data.length=12", "data.eval_fraction=0", "data.mask_probability=1e-9"));
+    expect_ok(rt_figures_draw(&page.figures));
+    ck_assert_int_ge(
+        count_in(text_in("figures/attention.svg"), "//svg:text[normalize-space(.)='%']"), 4);
+}
+
 /* Expects each label of a figure to lie inside it. Letters are at least 5.5 points wide, and lie
  * within 9 points of the base line above. */
 static void expect_inside(const char *svg, double width, double height)

@@ -237,6 +237,17 @@ TEST(a_row_is_drawn_at_all_values_that_are_the_same_for_it)
     expect_content("figures/key_2.csv", by_base);
 }
 
+/* In the label of a tic gnuplot reads % as the start of a format. */
+TEST(a_value_with_a_percent_sign_is_a_label)
+{
+    write_run("a", "1,10,1\n");
+    write_run("b", "1,20,1\n");
+    draw("run,data.file,exit_code,eval_loss\na,5%g.txt,0,10\nb,b.txt,0,20\n");
+    expect_in(loss, "['file=5%g.txt', 'file=b.txt']");
+    rt_report_key_figures(&figures, &runs, &by_loss);
+    expect_in(text_in("figures/key_1.gp"), "set xtics noenhanced ('5%%g.txt' 0, 'b.txt' 1)\n");
+}
+
 TEST(without_a_curve_there_is_no_figure)
 {
     draw("run,variant,exit_code\na,a,5\n");
