@@ -124,8 +124,15 @@ run() { # run RESULTS [OPTION ...]
 }
 code_of 2 run refused nothing-of-the-kind
 code_of 2 run refused --row 'no settings'
+code_of 2 run refused --row '-mine: position.kind=none'
+code_of 2 run refused --row 'mine: position.knd=none'
+code_of 2 run refused --row 'mine: optimizer.lr=0.1'
+code_of 2 run refused --row 'mine: position.kind=none' nothing-of-the-kind
+[ ! -e refused ] || { echo 'a row that was refused is kept' >&2; failed=1; }
 code_of 0 run whole --row 'mine: position.kind=none' beyond
 code_of 2 run whole --row 'mine: position.kind=alibi' beyond
+code_of 0 run whole --row 'rope: position.kind=rope' --row 'mine: position.kind=none' --row 'mine: position.kind=none'
+[ ! "$(sort whole/units | uniq -d)" ] || { echo 'a run is made twice' >&2; failed=1; }
 [ "$(grep -c '^tiny,mine-' whole/runs.csv)" = 5 ] || { echo 'the added row was not run' >&2; failed=1; }
 [ "$(cut -d , -f 7 whole/runs.csv | grep -cx '[1-9][0-9]*')" = 18 ] || { echo 'no parameters' >&2; failed=1; }
 awk -F, '

@@ -20,4 +20,15 @@ for page in gallery images; do
             { echo "$page/README.md does not have: $row" >&2; failed=1; }
     done <"$work/rows"
 done
+
+# Results without a run are an error, and a sweep without runs changes no results.
+mkdir -p "$work/experiments" "$work/runs/alibi"
+cp -r "$experiments/gallery" "$experiments/common" "$work/experiments"
+cd "$work/experiments/gallery"
+: >"$work/runs/alibi/report.html"
+! ./collect "$work/runs" 2>"$work/errors" || { echo 'collect takes a sweep without runs' >&2; failed=1; }
+cmp results/alibi.csv "$experiments/gallery/results/alibi.csv" >&2 || failed=1
+: >results/alibi.csv
+! ./judge >"$work/rows" 2>"$work/errors" || { echo 'judge takes results without runs' >&2; failed=1; }
+grep -q '^alibi: runs are missing$' "$work/errors" || { cat "$work/errors" >&2; failed=1; }
 exit $failed
