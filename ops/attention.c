@@ -110,25 +110,18 @@ static rt_batch_size pack_most(const rt_tensor *q, const rt_tensor *k)
     return (rt_batch_size){share_of(q->shape[0], OF_SEQUENCES / (scores * G)), G};
 }
 
-/* Returns the index of head h of sequence b in a tensor (B, T, H, D). */
-static size_t start_of(const rt_tensor *x, int b, int h)
-{
-    const size_t T = (size_t)x->shape[1], H = (size_t)x->shape[2], D = (size_t)x->shape[3];
-    return ((size_t)b * T * H + (size_t)h) * D;
-}
-
 static rt_operand first_of(const rt_tensor *x, int b, int h, int h_step)
 {
     const size_t row = (size_t)x->shape[2] * (size_t)x->shape[3];
     rt_operand all = rt_rows_of(x, (int)row);
     all.rounded = NULL;
     all.step = (rt_steps){(size_t)x->shape[1] * row, (size_t)h_step * (size_t)x->shape[3]};
-    return rt_operand_from(all, start_of(x, b, h));
+    return rt_operand_from(all, rt_head_start(x, b, h));
 }
 
 static real *gradient_of(real *grad, const rt_tensor *x, int b, int h)
 {
-    return grad ? grad + start_of(x, b, h) : NULL;
+    return grad ? grad + rt_head_start(x, b, h) : NULL;
 }
 
 /* Returns pack `number`. It begins at sequence b and key head g. */
@@ -155,7 +148,7 @@ static pack pack_at(const plan *p, int number)
               .q = first_of(q, b, h, run),
               .k = first_of(k, b, g, 1),
               .v = first_of(v, b, g, 1),
-              .out = start_of(p->node->out, b, h),
+              .out = rt_head_start(p->node->out, b, h),
               .out_stride = H * E,
               .out_step = {(size_t)q->shape[1] * (size_t)H * (size_t)E, (size_t)run * (size_t)E},
               .d = {.q = gradient_of(d->q, q, b, h),

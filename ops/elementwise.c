@@ -30,19 +30,17 @@ RT_ROW_KERNEL(rt_row_multiply, (real *restrict x, const real *restrict y, size_t
         x[i] *= y[i];
 }
 
-/* Returns whether x and y are inputs of an op, and y can be broadcast over the leading axes of x.
- * Otherwise fails the graph. */
-static bool inputs_fit(rt_graph *g, const char *op, const rt_tensor *x, const rt_tensor *y)
+/* Applies an op of x and of y, which is broadcast over the leading axes of x. */
+static rt_tensor *broadcast(rt_graph *g, const rt_op *op, rt_tensor *x, rt_tensor *y)
 {
-    if (!RT_CHECK_INPUTS(g, op, RT_INPUT(x), RT_INPUT(y)))
-        return false;
+    if (!RT_CHECK_INPUTS(g, op->name, RT_INPUT(x), RT_INPUT(y)))
+        return NULL;
     bool fit = y->ndim <= x->ndim;
     for (int i = 0; fit && i < y->ndim; i++)
         fit = y->shape[i] == x->shape[x->ndim - y->ndim + i];
-    if (!fit)
-        rt_graph_fail(g, RT_SHAPE, "[%s] y must have the last axes of x; got x %s, y %s", op,
-                      rt_shape_text(x), rt_shape_text(y));
-    return fit;
+    return fit ? RT_APPLY(g, op, rt_tensor_shape(x), RT_NO_ARGS, x, y)
+               : rt_graph_fail(g, RT_SHAPE, "[%s] y must have the last axes of x; got x %s, y %s",
+                               op->name, rt_shape_text(x), rt_shape_text(y));
 }
 
 /* Adds a span of the columns of y to every row of x. */
@@ -88,9 +86,7 @@ const rt_op rt_op_add = {.name = "add", .forward = add_forward, .backward = add_
 
 rt_tensor *rt_add(rt_graph *g, rt_tensor *x, rt_tensor *y)
 {
-    return inputs_fit(g, "add", x, y)
-               ? RT_APPLY(g, &rt_op_add, rt_tensor_shape(x), RT_NO_ARGS, x, y)
-               : NULL;
+    return broadcast(g, &rt_op_add, x, y);
 }
 
 static void multiply_forward(const rt_node *n)
@@ -124,9 +120,7 @@ const rt_op rt_op_multiply = {.name = "multiply",
 
 rt_tensor *rt_multiply(rt_graph *g, rt_tensor *x, rt_tensor *y)
 {
-    return inputs_fit(g, "multiply", x, y)
-               ? RT_APPLY(g, &rt_op_multiply, rt_tensor_shape(x), RT_NO_ARGS, x, y)
-               : NULL;
+    return broadcast(g, &rt_op_multiply, x, y);
 }
 
 /* Multiplies rows by the factors of their heads, row after row: y = factor x, or y += factor x. */

@@ -258,11 +258,6 @@ static size_t row_of(const rt_tensor *x)
     return (size_t)x->shape[2] * (size_t)x->shape[3];
 }
 
-static size_t start_of(const rt_tensor *x, int b, int h)
-{
-    return (size_t)b * (size_t)x->shape[1] * row_of(x) + (size_t)h * (size_t)x->shape[3];
-}
-
 /* Returns query head `member` of those that read key head `number`, counted over all sequences. */
 static head head_at(const plan *p, int number, int member)
 {
@@ -270,7 +265,8 @@ static head head_at(const plan *p, int number, int member)
     const rt_tensor *q = n->in[0], *k = n->in[1], *v = n->in[2];
     const rt_attention_args *args = n->args;
     const int b = number / k->shape[2], g = number % k->shape[2], h = g * p->run + member;
-    const size_t of_q = start_of(q, b, h), of_k = start_of(k, b, g), of_v = start_of(v, b, g);
+    const size_t of_q = rt_head_start(q, b, h), of_k = rt_head_start(k, b, g),
+                 of_v = rt_head_start(v, b, g);
     const size_t row = ((size_t)b * (size_t)q->shape[2] + (size_t)h) * (size_t)q->shape[1];
     head a = {.args = args,
               .b = b,
@@ -287,7 +283,7 @@ static head head_at(const plan *p, int number, int member)
               .q = q->data + of_q,
               .k = k->data + of_k,
               .v = v->data + of_v,
-              .out = n->out->data + start_of(n->out, b, h),
+              .out = n->out->data + rt_head_start(n->out, b, h),
               .dq = p->dq ? p->dq + of_q : NULL,
               .dk = p->dk ? p->dk + of_k : NULL,
               .dv = p->dv ? p->dv + of_v : NULL,
@@ -296,7 +292,7 @@ static head head_at(const plan *p, int number, int member)
               .adds_v = p->beta_of_v != 0 || member > 0,
               .shift = args->shift + row,
               .inverse = args->inverse + row};
-    a.dout = n->out->grad ? n->out->grad + start_of(n->out, b, h) : NULL;
+    a.dout = n->out->grad ? n->out->grad + rt_head_start(n->out, b, h) : NULL;
     return a;
 }
 
