@@ -165,8 +165,9 @@ TEST(a_token_with_a_percent_sign_is_drawn)
     draw(tiny, OVERRIDES("data.task=text", "data.vocab=32", file, "model.heads=1", "model.layers=1",
                          "data.length=12", "data.eval_fraction=0", "data.mask_probability=1e-9"));
     expect_ok(rt_figures_draw(&page.figures));
-    ck_assert_int_ge(
-        count_in(text_in("figures/attention.svg"), "//svg:text[normalize-space(.)='%']"), 4);
+    ck_assert_int_ge(count_in(text_in("figures/attention.svg"),
+                              "//svg:text[normalize-space(.)='%']"),
+                     4);
 }
 
 /* Expects each label of a figure to lie inside it. Letters are at least 5.5 points wide, and lie
