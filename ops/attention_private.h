@@ -21,13 +21,6 @@ typedef struct rt_attention_args {
     real *inverse; /* (B, H, Tq): 1/l, or 0 */
 } rt_attention_args;
 
-/* Returns the index of head h of sequence b in a tensor (B, T, H, D). */
-static inline size_t rt_head_start(const rt_tensor *x, int b, int h)
-{
-    const size_t T = (size_t)x->shape[1], H = (size_t)x->shape[2], D = (size_t)x->shape[3];
-    return ((size_t)b * T * H + (size_t)h) * D;
-}
-
 /* Returns whether the op is computed by short_attention.c. This depends on shapes, options and
  * engine alone. */
 bool rt_attention_is_short(const rt_node *n);

@@ -171,4 +171,11 @@ const rt_bf16 *rt_bf16_parameters(rt_operand x, int rows, int columns);
  * exhausted. */
 rt_bf16 *rt_bf16_place(int place, size_t size);
 
+/* Returns the index of head h of sequence b in a tensor (B, T, H, D). */
+static inline size_t rt_head_start(const rt_tensor *x, int b, int h)
+{
+    const size_t T = (size_t)x->shape[1], H = (size_t)x->shape[2], D = (size_t)x->shape[3];
+    return ((size_t)b * T * H + (size_t)h) * D;
+}
+
 #endif
