@@ -360,8 +360,7 @@ typedef struct head_pass {
 /* Returns head h of sequence b of a tensor (B, T, H, D) with the numbers `data`. */
 static matrix head_at(const rt_tensor *x, real *data, int b, int h)
 {
-    const size_t T = (size_t)x->shape[1], H = (size_t)x->shape[2], D = (size_t)x->shape[3];
-    return (matrix){data ? data + ((size_t)b * T * H + (size_t)h) * D : NULL, (int)(H * D), false};
+    return (matrix){data ? data + rt_head_start(x, b, h) : NULL, x->shape[2] * x->shape[3], false};
 }
 
 static head head_of(const head_pass *p, int part, real *memory)
