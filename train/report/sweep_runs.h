@@ -76,8 +76,8 @@ double rt_sweep_sample(const rt_sweep_runs *s, int run, int column);
 /* Summarizes a result over the runs of a row; column -1 has no values. */
 rt_summary rt_sweep_summary(const rt_sweep_runs *s, int row, int column);
 
-/* Returns whether two runs agree in all settings, other than the seed, but that of a column; 0: in
- * all. */
+/* Returns whether two runs agree in all settings but the one of column `but`, or in all if it is 0.
+ * The seed is not a setting. */
 bool rt_sweep_same_settings(const rt_sweep_runs *s, const rt_sweep_run *a, const rt_sweep_run *b,
                             int but);
 
